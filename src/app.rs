@@ -184,6 +184,7 @@ impl App {
             queue: config.embeddings.queue,
         });
         let embedded = Arc::new(EmbeddedAdapter::new(Arc::clone(&model)).with_embeddings(Arc::clone(&embedder) as _));
+        provider_setup::warn_of_missing_keys(&registry);
         let served = provider_setup::providers(&config, &registry, &embedded, &[])?;
         let folder = config.store.path.join("ledger");
         let ledger_options = LedgerOptions::default();

@@ -1,4 +1,4 @@
-//! Rate-limit headers of every limited response, whatever its status, and the header of an answer past an open circuit.
+//! Rate-limit headers of every limited response, whatever its status, and the headers that name who answered.
 
 use actix_web::HttpMessage;
 use actix_web::dev::ServiceResponse;
@@ -7,9 +7,8 @@ use muster_core::Millis;
 use muster_gateway::CacheUse;
 use muster_limits::{LimitUnit, LimitView, RuleView};
 
-use crate::chat::{CircuitOpen, cached};
+use crate::chat::{AnsweredBy, cached};
 use crate::error::Dialect;
-use crate::sse::CIRCUIT_OPEN;
 
 /// The limits that a request was checked against, kept until its response is sent.
 #[derive(Debug, Clone)]
@@ -22,8 +21,8 @@ pub struct Judged {
 
 /// Adds the headers to the response of a limited request.
 pub fn add<B>(response: &mut ServiceResponse<B>, dialect: Dialect) {
-    if response.request().extensions().contains::<CircuitOpen>() {
-        let (name, value) = CIRCUIT_OPEN;
+    let answered = response.request().extensions().get::<AnsweredBy>().cloned();
+    for (name, value) in answered.iter().flat_map(AnsweredBy::headers) {
         put(response.headers_mut(), name, value.to_owned());
     }
     let cache = response.request().extensions().get::<CacheUse>().copied().unwrap_or_default();

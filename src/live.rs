@@ -33,9 +33,11 @@ impl Live {
         self.chain.registry()
     }
 
-    /// Returns the providers of the chain besides the embedded model.
+    /// Returns the number of providers of the chain that have their key, without the embedded model.
     pub fn remote_providers(&self) -> usize {
-        self.registry().chain().filter(|id| *id != EMBEDDED_PROVIDER).count()
+        let registry = self.registry();
+        let able = |id: &&str| *id != EMBEDDED_PROVIDER && registry.missing_key(id).is_none();
+        registry.chain().filter(able).count()
     }
 }
 
@@ -91,6 +93,7 @@ impl App {
             provider_setup::options(&config),
             Some(provider_setup::till(&config, &self.ledger, &self.clock)),
         );
+        provider_setup::warn_of_missing_keys(chain.registry());
         self.live.send_replace(Arc::new(Live { config, source, chain, served }));
         tracing::info!(?reloaded, ?needs_restart, "settings reloaded");
         Ok(Reloaded { reloaded, needs_restart })
@@ -110,6 +113,10 @@ fn merged(old: &Config, new: Config) -> Config {
         agents: config::Agents { planner_model: new.agents.planner_model, ..old.agents.clone() },
         provider: new.provider,
         chain: new.chain,
+        chat: new.chat,
+        alias: new.alias,
+        fallback: new.fallback,
+        equivalent: new.equivalent,
         budget: new.budget,
         limits: new.limits,
         ..old.clone()
@@ -183,9 +190,18 @@ mod tests {
             Toml::Integer(number) => [number + 1, number - 1, 1, 0, 8, 65_536].map(Toml::from).into(),
             Toml::Float(number) => [number / 2.0, number + 0.1, 0.5].map(Toml::from).into(),
             Toml::Boolean(flag) => vec![Toml::from(!flag)],
-            Toml::String(_) => {
-                texts(&["other", "json", "debug", "reject", "require", "off", "https://a.example", "127.0.0.1:1"])
-            }
+            Toml::String(_) => texts(&[
+                "other",
+                "json",
+                "debug",
+                "reject",
+                "weight",
+                "allow",
+                "require",
+                "off",
+                "https://a.example",
+                "127.0.0.1:1",
+            ]),
             Toml::Array(_) => [vec!["other"], vec!["10.0.0.0/8"], vec!["https://a.example"]].map(Toml::from).into(),
             Toml::Table(_) | Toml::Datetime(_) => Vec::new(),
         }

@@ -353,12 +353,21 @@ fn providers(chain: &Chain) -> ProbeResult {
     let statuses = chain.status();
     let open: Vec<_> =
         statuses.iter().filter(|provider| is_open(provider)).map(|provider| provider.id.as_str()).collect();
+    let keyless: Vec<String> = chain
+        .registry()
+        .missing_keys()
+        .map(|(provider, variable)| format!("{provider} has no key: set the environment variable {variable}"))
+        .collect();
     match open.len() {
-        0 => ProbeResult::Healthy,
+        0 if keyless.is_empty() => ProbeResult::Healthy,
+        0 => ProbeResult::Degraded(keyless.join("; ")),
         all if all == statuses.len() => {
             ProbeResult::Unhealthy(format!("all providers are failing: {}", open.join(", ")))
         }
-        _ => ProbeResult::Degraded(format!("failing: {}", open.join(", "))),
+        _ => {
+            let failing = format!("failing: {}", open.join(", "));
+            ProbeResult::Degraded(std::iter::once(failing).chain(keyless).collect::<Vec<_>>().join("; "))
+        }
     }
 }
 

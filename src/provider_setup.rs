@@ -1,15 +1,16 @@
 //! Builds the provider chain from the settings.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use muster_core::Clock;
-use muster_gateway::{BudgetGuard, ChainOptions, Provider, ProviderTimeouts, TokenCounter};
+use muster_gateway::{Balance, BudgetGuard, ChainOptions, Provider, ProviderTimeouts, TokenCounter, Unpriced};
 use muster_limits::ledger::{Ledger, nanos_of_usd};
 use muster_models::ChatModel;
 use muster_providers::{
     Adapter, AnthropicAdapter, Catalogue, ChatRequest, ConfigError, EMBEDDED_MODEL, EMBEDDED_PROVIDER, EmbeddedAdapter,
-    GeminiAdapter, HttpConfig, OpenAiAdapter, Price, ProviderKind, ProviderSettings, Registry, Secret,
+    GeminiAdapter, HttpConfig, OpenAiAdapter, Price, ProviderKind, ProviderSettings, Registry, RoutingSettings, Secret,
     TimeoutOverrides, Timeouts,
 };
 
@@ -25,7 +26,32 @@ pub fn registry(config: &Config, model: &dyn ChatModel) -> Result<Registry, Star
     let catalogue = if info.context > 0 { catalogue.with_embedded_model(&info) } else { catalogue };
     let catalogue = Arc::new(catalogue);
     let settings: Vec<_> = config.provider.iter().map(|provider| settings(provider, &catalogue)).collect();
-    Registry::new(catalogue, &settings, config.chain.order.clone()).map_err(|error| failed("providers")(&error))
+    Registry::new(catalogue, &settings, config.chain.order.clone())
+        .and_then(|registry| registry.with_routing(routing(config)))
+        .map_err(|error| failed("providers")(&error))
+}
+
+fn routing(config: &Config) -> RoutingSettings {
+    let table = |table: &config::ModelTable| {
+        table.iter().map(|(name, models)| (name.clone(), models.to_vec())).collect::<BTreeMap<_, _>>()
+    };
+    RoutingSettings {
+        aliases: table(&config.alias),
+        fallbacks: table(&config.fallback),
+        equivalents: config.equivalent.iter().map(|group| group.models.clone()).collect(),
+    }
+}
+
+/// Logs which providers answer nothing, because their key is missing.
+pub fn warn_of_missing_keys(registry: &Registry) {
+    for (provider, variable) in registry.missing_keys() {
+        tracing::warn!(
+            provider,
+            variable,
+            "the environment variable with the key of this provider is not set: its models answer 503 until the server is \
+             started with it"
+        );
+    }
 }
 
 /// Returns the settings of a provider, completed by the catalogue's entry for its id.
@@ -75,8 +101,8 @@ pub fn providers(
             ProviderKind::Gemini => over_http(provider, registry, GeminiAdapter::new)?,
         };
         let settings = Some(provider.clone());
-        let timeouts = timeouts(provider);
-        let provider = Provider { id: provider.id.clone(), kind, models: provider.models.clone(), adapter, timeouts };
+        let (id, models, timeouts) = (provider.id.clone(), provider.models.clone(), timeouts(provider));
+        let provider = Provider { id, kind, models, adapter, timeouts, weight: provider.weight };
         providers.push(ConfiguredProvider { settings, provider });
     }
     if !providers.iter().any(|served| served.provider.kind == ProviderKind::Embedded) {
@@ -86,6 +112,7 @@ pub fn providers(
             models: vec![EMBEDDED_MODEL.to_owned()],
             adapter: Arc::clone(embedded) as _,
             timeouts: ProviderTimeouts::default(),
+            weight: 1,
         };
         providers.push(ConfiguredProvider { settings: None, provider });
     }
@@ -137,7 +164,11 @@ impl TokenCounter for Counter {
 /// Returns the ledger together with the budgets of models.
 pub fn till(config: &Config, ledger: &Ledger, clock: &Clock) -> BudgetGuard {
     let limits = config.budget.models.iter().map(|(model, usd)| (model.clone(), nanos_of_usd(*usd)));
-    BudgetGuard { ledger: ledger.clone(), clock: clock.clone(), model_limits: limits.collect() }
+    let unpriced = match config.budget.unpriced {
+        config::Unpriced::Refuse => Unpriced::Refuse,
+        config::Unpriced::Allow => Unpriced::Allow,
+    };
+    BudgetGuard { ledger: ledger.clone(), clock: clock.clone(), model_limits: limits.collect(), unpriced }
 }
 
 /// Time after which a second probe is admitted beside one that has not ended.
@@ -160,6 +191,11 @@ pub fn options(config: &Config) -> ChainOptions {
         retries: chain.retries,
         failover_after_start: chain.failover_after_start,
         cache_bytes: config.cache.max_bytes,
+        balance: match chain.balance {
+            config::Balance::Order => Balance::Order,
+            config::Balance::Weight => Balance::Weight,
+            config::Balance::Latency => Balance::Latency,
+        },
         ..ChainOptions::default()
     };
     options.breaker.failure_share = chain.breaker_failure_share;

@@ -41,7 +41,8 @@ pub struct HealthReport {
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ProviderHealth {
-    /// State of the breaker, `closed`, `open` or `half_open`; for the embedded model its own state if it is not ready.
+    /// State of the breaker, `closed`, `open` or `half_open`; `unconfigured` without its key; for the embedded model its
+    /// own state if it is not ready.
     pub status: String,
     pub model: String,
 }
@@ -168,6 +169,9 @@ pub fn health(app: &App) -> HealthReport {
 fn provider_health(app: &App, provider: ProviderStatus) -> (String, ProviderHealth) {
     let mut status = state_name(provider.breaker.state).to_owned();
     let mut model = provider.models.first().cloned().unwrap_or_default();
+    if provider.missing_key.is_some() {
+        status = "unconfigured".to_owned();
+    }
     if provider.id == EMBEDDED_PROVIDER {
         model = app.model.info().id;
         status = match app.model.status() {

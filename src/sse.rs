@@ -16,7 +16,7 @@ use serde::Serialize;
 use tokio::time::{Instant, Sleep};
 use utoipa::ToSchema;
 
-use crate::chat::cached;
+use crate::chat::{AnsweredBy, cached};
 use crate::error::HttpError;
 
 /// A comment line, which keeps an idle connection open through proxies and which readers of events ignore.
@@ -95,8 +95,8 @@ pub async fn open<F: Frames + Unpin + 'static>(
     let (state, first) = match tokio::time::timeout(keep_alive, &mut opening).await {
         Ok(opened) => {
             let (parts, frames) = opened?;
-            if parts.despite_open {
-                response.insert_header(CIRCUIT_OPEN);
+            for header in AnsweredBy::from(&parts).headers() {
+                response.insert_header(header);
             }
             for header in cached::headers(parts.cache) {
                 response.insert_header(header);
@@ -116,8 +116,13 @@ pub async fn open<F: Frames + Unpin + 'static>(
         .streaming(body))
 }
 
-/// Header of an answer of a provider that was called although its circuit breaker was open.
-pub const CIRCUIT_OPEN: (&str, &str) = ("x-muster-circuit", "open");
+/// Writes who answers as comments, which readers of events ignore: the headers were sent before it was known.
+fn announce(answered: &AnsweredBy, out: &mut BytesMut) {
+    for (name, value) in answered.headers() {
+        out.extend_from_slice(format!(": {name}: {value}\n").as_bytes());
+    }
+    out.extend_from_slice(b"\n");
+}
 
 struct Body<F> {
     state: BodyState<F>,
@@ -148,6 +153,7 @@ impl<F: Frames + Unpin> Body<F> {
                 BodyState::Waiting(opening) => match opening.as_mut().poll(context) {
                     Poll::Pending => return,
                     Poll::Ready(Ok((parts, frames))) => {
+                        announce(&AnsweredBy::from(&parts), out);
                         self.state = BodyState::Answering { parts: Box::pin(parts), frames, started: false };
                     }
                     Poll::Ready(Err(HttpError(error))) => {

@@ -178,7 +178,7 @@ async fn a_model_without_room_is_passed_over() {
     assert_eq!(tried, ["budget_exhausted", "ok"]);
 
     let alone = client.post("/api/q159/llm/chat", &body(json!(["gpt-5.6"]), json!({ "budget_usd": 0.0001 }))).await;
-    assert_eq!(alone.status, 200, "a list of one falls back on the chain: {}", alone.text);
+    assert_eq!(alone.status, 429, "no other model was asked for: {}", alone.text);
     let bound = json!({ "budget_usd": 0.0001 });
     let refused = client.post("/api/q159/llm/chat", &body(json!(["gpt-5.6", "openai/gpt-5.6"]), bound)).await;
     assert_eq!((refused.status, &refused.json()["error_code"]), (429, &json!("BUDGET_EXHAUSTED")), "{}", refused.text);
@@ -194,7 +194,7 @@ async fn what_has_no_known_price_is_not_for_keys_with_a_budget() {
     let key = json!({ "name": "n", "scopes": ["chat"], "budget_usd": 5.0 });
     let body = json!({ "model": "own-model", "messages": [{ "role": "user", "content": "hi" }] });
     let refused = admin.with(admin.make_key(&key).await).post("/v1/chat/completions", &body).await;
-    assert_eq!(refused.status, 429, "{}", refused.text);
+    assert_eq!((refused.status, &refused.json()["error"]["code"]), (403, &json!("model_unpriced")), "{}", refused.text);
     assert!(refused.text.contains("price"), "it explains the remedy: {}", refused.text);
     assert_eq!(admin.post("/v1/chat/completions", &body).await.status, 200, "without a budget it is only unpriced");
     assert_eq!(usage(&admin, "").await["total"]["unpriced_requests"], 1);

@@ -51,6 +51,7 @@ mod refusals;
 mod rejected_writes;
 mod reload;
 mod responses;
+mod routing;
 mod sandbox;
 mod scenario;
 mod simulate;

@@ -12,10 +12,10 @@ use actix_web::{HttpMessage, HttpRequest, HttpResponse, web};
 use muster_core::{Error, Kind};
 use muster_gateway::{
     AnswerStream, CacheUse, Chain, CompletedChat, CompletedEmbedding, GatewayChatRequest, GatewayEmbedRequest,
-    Settlement, Spend, StreamEnd,
+    Settlement, Spend, StreamEnd, Substitute,
 };
 use muster_limits::Estimate;
-use muster_providers::{ChatRequest, EmbedInput, EmbedRequest, PromptParts, Usage, image_tokens_at_most};
+use muster_providers::{ChatDefaults, ChatRequest, EmbedInput, EmbedRequest, PromptParts, Usage, image_tokens_at_most};
 
 use crate::app::App;
 use crate::error::HttpError;
@@ -28,8 +28,12 @@ use crate::tokens::{self, CountFor};
 
 pub use read::{messages, tool_choice, tools};
 
-/// Tokens reserved for an answer without a limit.
-const UNBOUNDED_ANSWER: u32 = 4096;
+/// Tokens reserved from a limit for an answer whose length nothing bounds; what it really has is charged afterwards.
+const USUAL_ANSWER: u32 = 4096;
+/// Tokens for which money is reserved where neither the request nor the catalogue bounds the answer: no model of the
+/// catalogue gives a longer answer in practice.
+const LONGEST_ANSWER: u32 = 128_000;
+
 /// Calls the provider chain and settles the reservation.
 pub async fn complete(
     app: &App,
@@ -61,9 +65,8 @@ pub async fn complete(
     let model = label(&chain, &answer.model_id);
     app.metrics.tokens(&answer.provider_id, model, usage);
     app.metrics.spent(&spent, &answer.provider_id, model, answer.cost_nanos);
-    if answer.despite_open {
-        http.extensions_mut().insert(CircuitOpen);
-    }
+    let answered = AnsweredBy::new(&answer.provider_id, &answer.model_id, answer.substitute);
+    http.extensions_mut().insert(AnsweredBy { despite_open: answer.despite_open, ..answered });
     if let Some(span) = &span {
         span.answered(&answer);
     }
@@ -125,9 +128,47 @@ pub fn label<'a>(chain: &Chain, model: &'a str) -> &'a str {
 /// Label of models that neither the catalogue nor the settings have.
 pub const OTHER_MODEL: &str = "other";
 
-/// Marks a response of a provider that was called although its circuit breaker was open.
-#[derive(Debug, Clone, Copy)]
-pub struct CircuitOpen;
+/// Who answered a request, for the headers of its response.
+#[derive(Debug, Clone)]
+pub struct AnsweredBy {
+    pub provider: String,
+    pub model: String,
+    pub substitute: Substitute,
+    /// Whether the provider was called although its circuit breaker was open.
+    pub despite_open: bool,
+}
+
+impl AnsweredBy {
+    fn new(provider: &str, model: &str, substitute: Substitute) -> Self {
+        Self { provider: header_text(provider), model: header_text(model), substitute, despite_open: false }
+    }
+
+    /// Returns the headers that name it.
+    pub fn headers(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let always = [
+            ("x-muster-provider", self.provider.as_str()),
+            ("x-muster-model", self.model.as_str()),
+            ("x-muster-fallback", self.substitute.as_str()),
+        ];
+        always.into_iter().chain(self.despite_open.then_some(("x-muster-circuit", "open")))
+    }
+}
+
+impl From<&AnswerStream> for AnsweredBy {
+    fn from(answer: &AnswerStream) -> Self {
+        let answered = Self::new(&answer.provider_id, &answer.model_id, answer.substitute);
+        Self { despite_open: answer.despite_open, ..answered }
+    }
+}
+
+/// Characters of a name in a header.
+const MAX_HEADER_NAME: usize = 200;
+
+/// Returns a name in characters that a header may have: a client may request any name where a provider accepts it.
+fn header_text(name: &str) -> String {
+    let fit = |c: char| if c.is_ascii_graphic() || c == ' ' { c } else { '?' };
+    name.chars().take(MAX_HEADER_NAME).map(fit).collect()
+}
 
 /// Rejects members that no provider's settings forward: their cost is not known.
 pub fn check_extensions(app: &App, extensions: &[String]) -> Result<(), HttpError> {
@@ -145,6 +186,16 @@ pub fn check_extensions(app: &App, extensions: &[String]) -> Result<(), HttpErro
 /// Characters of a member's name in an error.
 const MAX_QUOTED_MEMBER: usize = 100;
 
+/// Returns what is sent for a request that leaves it open, in dialects that have such defaults.
+pub fn defaults(app: &App) -> ChatDefaults {
+    ChatDefaults { max_tokens: app.live().config.chat.default_max_tokens.value(), temperature: None }
+}
+
+/// Returns the tokens to reserve from a limit for one answer: as many as requested, else the default.
+pub fn answer_tokens(app: &App, requested: Option<u32>) -> u32 {
+    requested.or(app.live().config.chat.default_max_tokens.value()).unwrap_or(USUAL_ANSWER)
+}
+
 /// Builds the call of the provider chain for a request.
 ///
 /// # Errors
@@ -155,15 +206,18 @@ pub fn gateway_request(
     mut request: ChatRequest,
     reservation: &Reservation,
 ) -> Result<GatewayChatRequest, HttpError> {
-    // Tokens beyond the reservation must not be generated, counted over all choices of the request.
+    // Tokens beyond the reservation must not be generated, counted over all choices of the request. Where no bound is
+    // sent, what is generated is charged afterwards.
     let answers = request.choices();
     let bound = reservation.answer_bound.map(|bound| (bound / answers).max(1));
-    request.max_tokens = [request.max_tokens, bound].into_iter().flatten().min();
+    for limit in [&mut request.max_tokens, &mut request.defaults.max_tokens] {
+        *limit = limit.map(|limit| bound.map_or(limit, |bound| limit.min(bound)));
+    }
     let images = request.prompt_parts().images().map(image_tokens_at_most).fold(0, u32::saturating_add);
     let max_usage = Usage {
         // Images are reserved by the formula of the provider that is called.
         prompt_tokens: reservation.prompt().saturating_sub(images),
-        completion_tokens: request.max_tokens.unwrap_or(UNBOUNDED_ANSWER).saturating_mul(answers),
+        completion_tokens: request.max_tokens.unwrap_or(LONGEST_ANSWER).saturating_mul(answers),
         estimated: true,
     };
     let spend = spend(http, max_usage)?;
@@ -225,6 +279,8 @@ pub async fn embed(
             if let Some(span) = &span {
                 span.embedded(&embedded);
             }
+            let answered = AnsweredBy::new(&embedded.provider_id, &embedded.model_id, embedded.substitute);
+            http.extensions_mut().insert(answered);
             reservation.settle(embedded.usage.total());
             let model = label(&chain, &embedded.model_id);
             app.metrics.tokens(&embedded.provider_id, model, embedded.usage);

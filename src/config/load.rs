@@ -228,6 +228,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
         return bad("llm.context", "takes 256 or more");
     }
     config.chain.check()?;
+    config.chat.check()?;
     if config.budget.models.values().any(|usd| !usd.is_finite() || *usd < 0.0) {
         return bad("budget.models", "takes USD, 0 or more, by model");
     }
@@ -274,6 +275,8 @@ mod tests {
             "llm",
             "embeddings",
             "chain",
+            "chat",
+            "[equivalent]",
             "budget",
             "limits",
             "[provider]",

@@ -12,6 +12,7 @@ mod incidents;
 mod load;
 mod memory;
 mod proxies;
+mod routing;
 mod server;
 
 pub use agents::Agents;
@@ -24,6 +25,7 @@ pub use incidents::Incidents;
 pub use load::{ConfigError, Flags, Source, admin_password, bootstrap_key, command_line, default_file, load, parse};
 pub use memory::Memory;
 pub use proxies::TrustedProxies;
+pub use routing::{Balance, Chat, Equivalent, ModelNames, ModelTable, OrProvider, ProviderWord, Unpriced};
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -53,6 +55,13 @@ pub struct Config {
     pub llm: Llm,
     pub provider: Vec<Provider>,
     pub chain: Chain,
+    pub chat: Chat,
+    /// Names that stand for models.
+    pub alias: ModelTable,
+    /// Models that answer where all providers of a model fail.
+    pub fallback: ModelTable,
+    /// Groups of models each of which may answer for the others.
+    pub equivalent: Vec<Equivalent>,
     pub budget: Budget,
     pub cache: Cache,
     pub embeddings: Embeddings,
@@ -253,6 +262,9 @@ pub struct Provider {
     /// Members of a chat completion that are forwarded to it in addition to the standard ones.
     #[serde(default)]
     pub forward: Vec<String>,
+    /// Share of the requests of a model that several providers have, with `balance = "weight"`.
+    #[serde(default = "routing::one")]
+    pub weight: u32,
     /// The API key, read from `api_key_env`.
     #[serde(skip)]
     pub api_key: Option<Secret>,
@@ -286,6 +298,8 @@ pub struct Budget {
     pub owners: BTreeMap<String, f64>,
     /// Limit in USD of every owner that `owners` does not name; none by default.
     pub per_owner_usd: Option<f64>,
+    /// Whether a model without a price is called where a budget bounds the call.
+    pub unpriced: Unpriced,
 }
 
 impl Budget {
@@ -340,6 +354,8 @@ impl std::fmt::Debug for Secret {
 pub struct Chain {
     /// Order of the providers. Default: the order in the file, then the embedded model.
     pub order: Option<Vec<String>>,
+    /// Who of the providers of one model is called first.
+    pub balance: Balance,
     pub connect_timeout_ms: u64,
     pub headers_timeout_ms: u64,
     pub first_delta_timeout_ms: u64,
@@ -370,6 +386,7 @@ impl Default for Chain {
     fn default() -> Self {
         Self {
             order: None,
+            balance: Balance::Order,
             connect_timeout_ms: 5_000,
             headers_timeout_ms: 600_000,
             first_delta_timeout_ms: 600_000,
@@ -464,6 +481,9 @@ impl Provider {
                 let why = format!("takes 1 to {}, the deadline_ms of [chain]", chain.deadline_ms);
                 return bad("timeouts", why);
             }
+        }
+        if self.weight > 1000 {
+            return bad("weight", "takes 0 to 1000".to_owned());
         }
         if self.forward.iter().any(String::is_empty) || (!self.forward.is_empty() && self.kind != "openai") {
             return bad("forward", "takes names of members, for providers of kind \"openai\" only".to_owned());

@@ -42,6 +42,7 @@ const fn row(kind: Kind) -> Row {
         Kind::TimedOut => (408, "timed_out", (INVALID, "timed_out")),
         Kind::BudgetExhausted => (429, "budget_exhausted", (LIMIT, "insufficient_quota")),
         Kind::ProviderFailed => (503, "provider_failed", ("server_error", "provider_failed")),
+        Kind::ModelUnpriced => (403, "model_unpriced", ("permission_error", "model_unpriced")),
         Kind::ModelUnconfigured => (503, "model_unconfigured", (DOWN, "model_unconfigured")),
         Kind::Unavailable => (503, "service_unavailable", (DOWN, "service_unavailable")),
         Kind::Internal => (500, "internal_error", ("server_error", "internal_error")),

@@ -204,6 +204,7 @@ impl Chat {
             (Self::Agent, _) => code.to_uppercase(),
             (Self::Messages, "provider_failed") => "api_error".to_owned(),
             (Self::Messages, "service_unavailable") => "overloaded_error".to_owned(),
+            (Self::Messages, "model_unpriced") => "permission_error".to_owned(),
             (Self::Messages, "rate_limit_exceeded") => "rate_limit_error".to_owned(),
             (Self::Messages, "context_length_exceeded") => "invalid_request_error".to_owned(),
             (Self::Messages, other) => panic!("what do its clients know {other} as?"),

@@ -58,6 +58,8 @@ pub enum Kind {
     BudgetExhausted,
     /// Every provider of the chain failed.
     ProviderFailed,
+    /// The price of the model is unknown, so that a budget cannot be kept.
+    ModelUnpriced,
     /// The model is known, but its provider is not configured.
     ModelUnconfigured,
     /// A component of the server is down, restarting, loading or overloaded; the request can be retried.

@@ -121,6 +121,7 @@ fn chain(tree: &Tree, place: usize, script: Script) -> Outcome<Chain> {
         models: vec!["m".to_owned()],
         adapter: Arc::new(Scripted(script)),
         timeouts: ProviderTimeouts::default(),
+        weight: 1,
     };
     let (group, arbiters) = (tree.group(&format!("chain-{place}")), [Arbiter::current()]);
     let (options, clock) = (ChainOptions::default(), Clock::system());

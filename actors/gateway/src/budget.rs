@@ -22,6 +22,18 @@ pub struct BudgetGuard {
     pub clock: Clock,
     /// Monthly budgets (calendar month) by model id, in billionths of a US dollar.
     pub model_limits: HashMap<String, u64>,
+    /// Whether a model without a price is called where a budget bounds the call; its cost is in no budget then.
+    pub unpriced: Unpriced,
+}
+
+/// What is done with a call that a budget bounds, of a model whose price is unknown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Unpriced {
+    /// It is refused: the budget could not be kept.
+    #[default]
+    Refuse,
+    /// It is made, and its cost is in no budget.
+    Allow,
 }
 
 impl BudgetGuard {
@@ -33,7 +45,8 @@ impl BudgetGuard {
     /// Reserves the maximum cost of one call by this route.
     ///
     /// # Errors
-    /// `BudgetExhausted` when a budget does not cover it, `Unavailable` when the ledger does not answer.
+    /// `BudgetExhausted` when a budget does not cover it, `ModelUnpriced` when its price is unknown, `Unavailable` when the
+    /// ledger does not answer.
     pub(super) async fn open_account(
         self: &Arc<Self>,
         spend: &Spend,
@@ -64,13 +77,13 @@ impl BudgetGuard {
         let shared = owner_limit.is_some() || team_limit.is_some();
         let budgeted = Ledger::needs_hold(spend.key_limit, model_limit) || shared;
         let bounded = spend.call_limit.is_some() || budgeted;
-        if candidate.price.is_none() && bounded {
+        if candidate.price.is_none() && bounded && self.unpriced == Unpriced::Refuse {
             let message = format!(
-                "the price of {} at {} is unknown, so a budget cannot be enforced: the operator can set `price` for that \
-                 [[provider]]",
-                candidate.model_id, candidate.provider_id
+                "the model {} at {} has no price, so that the budget of this call cannot be kept; nothing is exhausted. The \
+                 operator can set `price` for [[provider]] id = {:?}, or unpriced = \"allow\" under [budget]",
+                candidate.model_id, candidate.provider_id, candidate.provider_id
             );
-            return Err(Error::new(Kind::BudgetExhausted, message));
+            return Err(Error::new(Kind::ModelUnpriced, message));
         }
         let max_cost = candidate.price.map_or(0, |price| price.nanos(max_usage));
         if let Some(limit) = spend.call_limit.filter(|limit| max_cost > *limit) {
@@ -107,10 +120,17 @@ impl BudgetGuard {
 
 impl Spend {
     /// Returns the upper estimate of the tokens of a call by this route: with its images, whose tokens depend on the
-    /// provider.
+    /// provider, and with the longest answer that is requested of the model or that it can give.
     pub(super) fn max_usage_at(&self, request: Option<&ChatRequest>, route: &Route) -> Usage {
-        let images = request.map_or(0, |request| route.image_tokens(request));
-        Usage { prompt_tokens: self.max_usage.prompt_tokens.saturating_add(images), ..self.max_usage }
+        let Some(request) = request else { return self.max_usage };
+        let candidate = &route.candidate;
+        let each = request.max_tokens_at(candidate.reasons).or(candidate.max_output);
+        let answers = each.map(|tokens| tokens.saturating_mul(request.choices()));
+        Usage {
+            prompt_tokens: self.max_usage.prompt_tokens.saturating_add(route.image_tokens(request)),
+            completion_tokens: answers.unwrap_or(self.max_usage.completion_tokens),
+            ..self.max_usage
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use futures::future::BoxFuture;
 use muster_providers::{Candidate, Fault};
 use tokio::time::Instant;
 
+use super::balance::InFlight;
 use super::breaker::Permit;
 use super::budget::CallAccount;
 use super::chain::Route;
@@ -24,6 +25,7 @@ pub(super) struct ProviderCall<T> {
     account: CallAccount,
     /// Made although a breaker was open.
     despite_open: bool,
+    in_flight: InFlight,
     started_at: Instant,
     future: CallFuture<T>,
 }
@@ -35,6 +37,7 @@ pub(super) struct FinishedCall {
     pub(super) permit: Permit,
     pub(super) account: CallAccount,
     pub(super) despite_open: bool,
+    pub(super) in_flight: InFlight,
     pub(super) latency: Duration,
 }
 
@@ -47,8 +50,9 @@ impl<T> ProviderCall<T> {
         run: &mut impl FnMut(&Route) -> CallFuture<T>,
     ) -> Self {
         let started_at = Instant::now();
+        let in_flight = InFlight::begin(route.load());
         let future = run(&route);
-        Self { route, permit, account, despite_open: false, started_at, future }
+        Self { route, permit, account, despite_open: false, in_flight, started_at, future }
     }
 
     /// Marks that a breaker was open.
@@ -74,6 +78,7 @@ impl<T> ProviderCall<T> {
             permit: self.permit,
             account: self.account,
             despite_open: self.despite_open,
+            in_flight: self.in_flight,
             latency: self.started_at.elapsed(),
         }
     }

@@ -8,6 +8,7 @@ use actix_rt::ArbiterHandle;
 use muster_providers::{Candidate, ChatRequest, Registry, ResolveError, Timeouts, image_tokens};
 use tokio::sync::broadcast;
 
+use super::balance::{Balance, LatencyKind, LoadTable, RouteLoad, Standing, arranged};
 use super::breaker::{BreakerChanged, BreakerHandle};
 use super::budget::BudgetGuard;
 use super::cache::ResponseCache;
@@ -27,6 +28,7 @@ pub(super) struct Member {
     pub(super) breaker: BreakerHandle,
     /// Names at the provider of the models that the settings name.
     upstreams: Vec<String>,
+    loads: LoadTable,
 }
 
 /// A candidate model together with the provider that serves it.
@@ -41,6 +43,25 @@ impl Route {
     pub(super) fn timeouts(&self, options: &ChainOptions) -> Timeouts {
         let names = [self.candidate.model_id.as_str(), self.candidate.upstream_model.as_str()];
         self.member.provider.timeouts.of(options.timeouts, names)
+    }
+
+    /// Returns the load of the model at this provider.
+    pub(super) fn load(&self) -> &Arc<RouteLoad> {
+        self.member.loads.of(&self.candidate.upstream_model)
+    }
+
+    fn standing(&self, kind: LatencyKind) -> Standing {
+        Standing {
+            weight: self.member.provider.weight,
+            ready: self.member.breaker.is_ready(&self.candidate.upstream_model),
+            load: self.load().of(kind),
+        }
+    }
+
+    /// Whether both are the same model, as far as its name says.
+    fn is_same_model(&self, other: &Self) -> bool {
+        (&self.candidate.model_id, self.candidate.named_by, self.candidate.stands_in)
+            == (&other.candidate.model_id, other.candidate.named_by, other.candidate.stands_in)
     }
 
     /// Returns the tokens of the images of a request at this provider.
@@ -151,7 +172,8 @@ impl Chain {
                 ),
             };
             let upstreams = upstreams(&registry, &provider);
-            Arc::new(Member { provider, breaker, upstreams })
+            let loads = LoadTable::new(&upstreams, kept.get(&provider.id).map(|member| &member.loads));
+            Arc::new(Member { provider, breaker, upstreams, loads })
         };
         let mut members: Vec<_> = providers.into_iter().zip(shared.arbiters.iter().cycle()).map(member).collect();
         members.sort_by_key(|member| order_in(&registry, &member.provider.id).unwrap_or(usize::MAX));
@@ -175,6 +197,20 @@ impl Chain {
             })
             .collect();
         if routes.is_empty() { Err(failure(error::no_adapter(requested_model))) } else { Ok(routes) }
+    }
+
+    /// Arranges the routes of one model by the balance; the order of the models stays as it is.
+    pub(super) fn balanced(&self, routes: Vec<Route>, kind: LatencyKind) -> Vec<Route> {
+        let options = self.options();
+        if options.balance == Balance::Order || routes.len() < 2 {
+            return routes;
+        }
+        let of_one_model = |routes: &[Route]| {
+            let standings: Vec<Standing> = routes.iter().map(|route| route.standing(kind)).collect();
+            let order = arranged(options.balance, &standings, || options.jitter.draw());
+            order.into_iter().filter_map(|place| routes.get(place).cloned()).collect::<Vec<_>>()
+        };
+        routes.chunk_by(Route::is_same_model).flat_map(of_one_model).collect()
     }
 
     #[cfg(test)]
@@ -207,6 +243,7 @@ impl Chain {
                 kind: *kind,
                 order: order_in(&self.0.registry, id),
                 models: models.clone(),
+                missing_key: self.0.registry.missing_key(id).map(str::to_owned),
                 breaker: member.breaker.status(&member.upstreams),
             }
         };

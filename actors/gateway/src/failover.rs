@@ -7,15 +7,16 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use muster_providers::{ChatRequest, Fault, Phase};
+use muster_providers::{Candidate, ChatRequest, Fault, Phase};
 use tokio::time::{Instant, sleep, sleep_until};
 
+use super::balance::{InFlight, LatencyKind};
 use super::breaker::{Entry, Permit, PermitDecision, Reason};
 use super::budget::{BudgetGuard, CallAccount};
 use super::call::{CallFuture, CallOutcome, CallRole, FinishedCall, ProviderCall, next_outcome};
 use super::chain::Route;
 use super::error::{FailedAttempts, outcome_of};
-use super::messages::{Attempt, AttemptOutcome, ChainError, Spend};
+use super::messages::{Attempt, AttemptOutcome, ChainError, Spend, Substitute};
 use super::options::ChainOptions;
 use muster_core::supervise::CallError;
 use muster_core::{Error, Kind};
@@ -33,6 +34,18 @@ pub(super) struct RequestLimits<'a> {
     /// The chat, whose images cost differently by provider; `None` for embeddings.
     pub(super) request: Option<&'a ChatRequest>,
     pub(super) paid_by: Option<PaidBy<'a>>,
+    pub(super) latency: LatencyKind,
+    pub(super) on_exhausted: OnExhausted,
+}
+
+/// What follows where a budget does not cover the model of a route.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum OnExhausted {
+    /// The request is refused, unless another provider of the same model is within the budget.
+    #[default]
+    Refuse,
+    /// The next model is tried: the request lists several.
+    NextModel,
 }
 
 /// Budget that pays for a request.
@@ -52,6 +65,9 @@ pub(super) struct Served<T> {
     pub(super) attempts: Vec<Attempt>,
     /// Latency of the successful attempt.
     pub(super) latency: Duration,
+    pub(super) substitute: Substitute,
+    /// Counts the call until the answer has ended.
+    pub(super) in_flight: InFlight,
     /// Made although a breaker was open.
     pub(super) despite_open: bool,
     /// Accounts of the calls that this one outran, to be charged like it.
@@ -79,6 +95,8 @@ pub(super) struct Failover<'a> {
     limits: RequestLimits<'a>,
     time_limit: Duration,
     deadline: Instant,
+    /// What the request is for.
+    first: Option<Candidate>,
     /// Routes still to be tried in this round ...
     routes: VecDeque<Route>,
     /// ... and in the next one, after a back-off.
@@ -104,6 +122,7 @@ impl<'a> Failover<'a> {
             limits,
             time_limit,
             deadline: started + time_limit,
+            first: routes.first().map(|route| route.candidate.clone()),
             routes: routes.into(),
             retry_routes: VecDeque::new(),
             refused_routes: Vec::new(),
@@ -215,8 +234,16 @@ impl<'a> Failover<'a> {
     /// Records that no budget could be reserved for the next route, and skips it.
     fn unrecord_success(&mut self, error: Error) {
         let Some(route) = self.routes.pop_front() else { return };
-        let exhausted = error.kind == Kind::BudgetExhausted;
-        let outcome = if exhausted { AttemptOutcome::BudgetExhausted } else { AttemptOutcome::Unavailable };
+        let outcome = match error.kind {
+            Kind::BudgetExhausted => AttemptOutcome::BudgetExhausted,
+            Kind::ModelUnpriced => AttemptOutcome::Unpriced,
+            _ => AttemptOutcome::Unavailable,
+        };
+        if outcome != AttemptOutcome::Unavailable && self.limits.on_exhausted == OnExhausted::Refuse {
+            let same_model = |other: &Route| other.candidate.model_id == route.candidate.model_id;
+            self.routes.retain(same_model);
+            self.retry_routes.retain(same_model);
+        }
         self.record(&route, outcome, Duration::ZERO);
         self.failures.unreserved.get_or_insert(error);
     }
@@ -284,9 +311,31 @@ impl<'a> Failover<'a> {
     /// Ends the other calls before recording the winner, so that the last attempt is the one that answered.
     fn served<T>(mut self, call: ProviderCall<T>, value: T, others: Vec<ProviderCall<T>>) -> Served<T> {
         let outrun = self.cancel(others);
-        let FinishedCall { route, permit, account, despite_open, latency } = self.end(call, AttemptOutcome::Ok);
-        let hold = account.answered();
-        Served { value, permit, hold, route, attempts: self.attempts, latency, despite_open, outrun }
+        let FinishedCall { route, permit, account, despite_open, in_flight, latency } =
+            self.end(call, AttemptOutcome::Ok);
+        in_flight.load().answered(self.limits.latency, latency);
+        let (hold, substitute) = (account.answered(), self.substitute(&route.candidate));
+        Served {
+            value,
+            permit,
+            hold,
+            route,
+            attempts: self.attempts,
+            latency,
+            substitute,
+            in_flight,
+            despite_open,
+            outrun,
+        }
+    }
+
+    /// Returns how what answered relates to the first route.
+    fn substitute(&self, answered: &Candidate) -> Substitute {
+        match &self.first {
+            Some(first) if answered.stands_in || first.model_id != answered.model_id => Substitute::Model,
+            Some(first) if first.provider_id != answered.provider_id => Substitute::Provider,
+            _ => Substitute::None,
+        }
     }
 
     /// Cancels calls whose answers are no longer needed. Their permits report themselves as cancelled, so no provider
@@ -298,7 +347,8 @@ impl<'a> Failover<'a> {
     fn out_of_time<T>(&mut self, calls: Vec<ProviderCall<T>>) {
         self.failures.deadline = Some(self.time_limit);
         for call in calls {
-            let FinishedCall { route, permit, latency, .. } = self.end(call, AttemptOutcome::Deadline);
+            let FinishedCall { route, permit, in_flight, latency, .. } = self.end(call, AttemptOutcome::Deadline);
+            in_flight.load().failed(self.limits.latency, latency);
             // The provider is at fault only if it had the full time limit of its phase.
             if latency >= route.timeouts(self.options).headers {
                 let message = format!("no answer within {} ms", latency.as_millis());
@@ -309,7 +359,7 @@ impl<'a> Failover<'a> {
 
     fn on_fault<T>(&mut self, call: ProviderCall<T>, fault: Fault, role: CallRole) -> NextStep {
         let outcome = outcome_of(call.candidate(), &fault);
-        let FinishedCall { route, permit, account, latency, .. } = self.end(call, outcome);
+        let FinishedCall { route, permit, account, in_flight, latency, .. } = self.end(call, outcome);
         let may_have_run = fault.may_have_run();
         if may_have_run {
             drop(account);
@@ -347,6 +397,7 @@ impl<'a> Failover<'a> {
             }
             _ => {
                 permit.fault(&fault);
+                in_flight.load().failed(self.limits.latency, latency);
                 if outcome == AttemptOutcome::Throttled {
                     self.failures.throttled_for(fault.retry_after.unwrap_or(self.options.breaker.first_cooldown));
                 } else {

@@ -17,6 +17,7 @@
 #![warn(missing_docs)]
 
 mod account;
+mod balance;
 pub mod breaker;
 mod budget;
 mod cache;
@@ -37,14 +38,15 @@ mod stream_timeouts;
 #[cfg(test)]
 mod tests;
 
+pub use balance::Balance;
 pub use breaker::{BreakerChanged, BreakerOptions, BreakerState, BreakerStatus, LastFault, ModelBreakerStatus, Reason};
-pub use budget::BudgetGuard;
+pub use budget::{BudgetGuard, Unpriced};
 pub use cache::{CachePolicy, CacheUse};
 pub use chain::Chain;
 pub use jitter::Jitter;
 pub use messages::{
     Attempt, AttemptOutcome, ChainError, CompletedChat, CompletedEmbedding, GatewayChatRequest, GatewayEmbedRequest,
-    ProviderStatus, Settlement, SharedBudget, Spend, StreamEnd,
+    ProviderStatus, Settlement, SharedBudget, Spend, StreamEnd, Substitute,
 };
 pub use options::{ChainOptions, Provider, ProviderTimeouts, TokenCounter};
 pub use stream::AnswerStream;

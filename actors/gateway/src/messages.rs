@@ -14,7 +14,8 @@ use muster_core::Error;
 #[derive(Debug, Clone)]
 pub struct GatewayChatRequest {
     /// Models or model families in the order of preference. Empty selects the chain's default; a single model is
-    /// followed by the rest of the chain; of two or more, only the listed ones are tried.
+    /// followed by what the settings allow in its place; of two or more, only the listed ones are tried, and one whose
+    /// budget is exhausted is skipped.
     pub models: Vec<String>,
     /// The chat itself.
     pub request: Arc<ChatRequest>,
@@ -54,7 +55,8 @@ pub struct Spend {
     pub models: ModelRules,
     /// Budget of this call.
     pub call_limit: Option<u64>,
-    /// Upper estimate of the tokens this call uses, without images: their tokens depend on the provider.
+    /// Upper estimate of the tokens this call uses, without images: their tokens depend on the provider. The answer's are
+    /// used where neither the request nor the model bounds them.
     pub max_usage: Usage,
 }
 
@@ -94,12 +96,37 @@ pub struct CompletedEmbedding {
     pub model_id: String,
     /// Provider that answered.
     pub provider_id: String,
+    /// How they relate to what was requested.
+    pub substitute: Substitute,
     /// Every attempt, the successful one last.
     pub attempts: Vec<Attempt>,
     /// Cost in billionths of a US dollar; `None` when the model's price is unknown.
     pub cost_nanos: Option<u64>,
     /// Duration of the whole request.
     pub latency: Duration,
+}
+
+/// How what answered relates to what was requested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Substitute {
+    /// The provider and model that the request is for.
+    None,
+    /// Another provider of the same model, as the first one could not answer.
+    Provider,
+    /// Another model, as the request or the settings allow.
+    Model,
+}
+
+impl Substitute {
+    /// Returns its name in the header `X-Muster-Fallback`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Provider => "provider",
+            Self::Model => "model",
+        }
+    }
 }
 
 /// How one attempt ended.
@@ -128,6 +155,8 @@ pub enum AttemptOutcome {
     Deadline,
     /// Not called: a budget does not cover it.
     BudgetExhausted,
+    /// Not called: its price is unknown, so that no budget can be kept.
+    Unpriced,
     /// Not called: its breaker is open, or a probe is in progress.
     OpenCircuit,
     /// Not called: its breaker is restarting or overloaded.
@@ -149,6 +178,7 @@ impl AttemptOutcome {
             Self::Cancelled => "cancelled",
             Self::Deadline => "deadline",
             Self::BudgetExhausted => "budget_exhausted",
+            Self::Unpriced => "unpriced",
             Self::OpenCircuit => "open_circuit",
             Self::Unavailable => "unavailable",
         }
@@ -179,6 +209,8 @@ pub struct CompletedChat {
     pub model_id: String,
     /// Provider that answered.
     pub provider_id: String,
+    /// How they relate to what was requested.
+    pub substitute: Substitute,
     /// Every attempt, the successful one last.
     pub attempts: Vec<Attempt>,
     /// Cost in billionths of a US dollar; `None` when the model's price is unknown.
@@ -249,6 +281,9 @@ pub struct ProviderStatus {
     pub order: Option<usize>,
     /// Names of its configured models.
     pub models: Vec<String>,
+    /// Environment variable of the key that it lacks; without the key it is not called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing_key: Option<String>,
     /// Status of its circuit breaker.
     pub breaker: BreakerStatus,
 }

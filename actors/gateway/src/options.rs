@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use muster_providers::{Adapter, ChatRequest, ProviderKind, TimeoutOverrides, Timeouts};
 
+use super::balance::Balance;
 use super::breaker::BreakerOptions;
 use super::jitter::Jitter;
 
@@ -34,11 +35,13 @@ pub struct ChainOptions {
     /// Buffers a stream for this long after its first delta, so that a provider that breaks within it can still be
     /// replaced without the client seeing it.
     pub hold_back: Option<Duration>,
+    /// How the providers of one model share its requests.
+    pub balance: Balance,
     /// Options of the circuit breakers.
     pub breaker: BreakerOptions,
     /// Bytes of answers that are cached at most; fixed at the start of the chain.
     pub cache_bytes: usize,
-    /// Source of jitter for back-offs and cool-downs.
+    /// Source of randomness for back-offs, cool-downs and the balance.
     pub jitter: Jitter,
 }
 
@@ -59,6 +62,7 @@ impl Default for ChainOptions {
             backoff: Duration::from_millis(250),
             max_backoff: Duration::from_secs(5),
             hold_back: None,
+            balance: Balance::default(),
             breaker: BreakerOptions::default(),
             cache_bytes: 0,
             jitter: Jitter::system(),
@@ -79,6 +83,8 @@ pub struct Provider {
     pub adapter: Arc<dyn Adapter>,
     /// Time limits that differ from those of the chain.
     pub timeouts: ProviderTimeouts,
+    /// Share of the requests of a model that several providers have, where they are balanced by weight.
+    pub weight: u32,
 }
 
 /// Time limits of one provider that differ from those of the chain.

@@ -1,5 +1,6 @@
 //! Public request methods of the chain: complete chat, streamed chat, embeddings.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,10 +10,11 @@ use muster_providers::{Call, Candidate, ChatReply, EmbedCall, Fault, Usage};
 use tokio::time::Instant;
 
 use super::account::StreamAccount;
+use super::balance::LatencyKind;
 use super::budget::PendingEntry;
 use super::cache::{CachePlace, CacheUse, CachedAnswer, CachedContent, Form, size_of};
 use super::chain::{Chain, Route};
-use super::failover::{Failover, PaidBy, RequestLimits, Served};
+use super::failover::{Failover, OnExhausted, PaidBy, RequestLimits, Served};
 use super::messages::{
     ChainError, CompletedChat, CompletedEmbedding, GatewayChatRequest, GatewayEmbedRequest, Settlement, Spend,
 };
@@ -30,7 +32,7 @@ impl Chain {
     pub async fn complete(&self, request: GatewayChatRequest) -> Result<CompletedChat, ChainError> {
         let started = Instant::now();
         let entry = self.pending_entry(request.spend.as_ref(), request.models.first());
-        let failover = match self.failover(&request, started) {
+        let failover = match self.failover(&request, LatencyKind::Complete, started) {
             Ok(failover) => failover,
             Err(error) => return Err(record_failure(entry, error)),
         };
@@ -60,7 +62,8 @@ impl Chain {
         if let Some(place) = &place {
             let Candidate { provider_id, model_id, .. } = served.route.candidate.clone();
             let content = CachedContent::Whole(Box::new(reply.clone()));
-            place.store(CachedAnswer { provider_id, model_id, usage, content }, size_of(&reply));
+            let substitute = served.substitute;
+            place.store(CachedAnswer { provider_id, model_id, substitute, usage, content }, size_of(&reply));
         }
         Ok(CompletedChat {
             cache: if place.is_some() { CacheUse::Miss } else { CacheUse::Off },
@@ -69,6 +72,7 @@ impl Chain {
             reply,
             model_id: served.route.candidate.model_id,
             provider_id: served.route.candidate.provider_id,
+            substitute: served.substitute,
             attempts: served.attempts,
             latency: started.elapsed(),
             despite_open: served.despite_open,
@@ -88,7 +92,7 @@ impl Chain {
         let started = Instant::now();
         let entry = self.pending_entry(request.spend.as_ref(), request.models.first());
         let mut account = StreamAccount::open(started, entry, Box::new(settle));
-        let failover = match self.failover(&request, started) {
+        let failover = match self.failover(&request, LatencyKind::FirstContent, started) {
             Ok(failover) => failover,
             Err(error) => {
                 account.fail();
@@ -139,6 +143,7 @@ impl Chain {
             Err(error) => return Err(record_failure(entry, error)),
         };
         let paid_by = self.paid_by(request.spend.as_ref());
+        let routes = self.balanced(routes, LatencyKind::Complete);
         let limits =
             RequestLimits { requested_model, request_id: &request.request_id, paid_by, ..RequestLimits::default() };
         let call = |route: &Route| EmbedCall {
@@ -168,6 +173,7 @@ impl Chain {
             reply,
             model_id: candidate.model_id,
             provider_id: candidate.provider_id,
+            substitute: served.substitute,
             attempts: served.attempts,
             latency: started.elapsed(),
         })
@@ -188,11 +194,18 @@ impl Chain {
             .await
     }
 
-    fn failover<'a>(&'a self, request: &'a GatewayChatRequest, started: Instant) -> Result<Failover<'a>, ChainError> {
+    fn failover<'a>(
+        &'a self,
+        request: &'a GatewayChatRequest,
+        latency: LatencyKind,
+        started: Instant,
+    ) -> Result<Failover<'a>, ChainError> {
         let requested_model = request.models.first().map(String::as_str);
         let routes = self.routes(self.registry().resolve_list(&request.models), requested_model)?;
         let rules = request.spend.as_ref().map(|spend| &spend.models);
         let routes = permitted(self.registry(), routes, &request.models, rules)?;
+        let routes = self.balanced(routes, latency);
+        let on_exhausted = if request.models.len() > 1 { OnExhausted::NextModel } else { OnExhausted::Refuse };
         let limits = RequestLimits {
             requested_model,
             request_id: &request.request_id,
@@ -201,6 +214,8 @@ impl Chain {
             hedge_after: request.hedge_after,
             request: Some(&request.request),
             paid_by: self.paid_by(request.spend.as_ref()),
+            latency,
+            on_exhausted,
         };
         Ok(Failover::new(self.options(), limits, routes, started))
     }
@@ -227,6 +242,8 @@ impl Chain {
         Call {
             upstream_model: route.candidate.upstream_model.clone(),
             takes_sampling: route.candidate.takes_sampling,
+            reasons: route.candidate.reasons,
+            max_output: route.candidate.max_output,
             request: Arc::clone(&request.request),
             timeouts: route.timeouts(self.options()),
             request_id: request.request_id.clone(),
@@ -235,13 +252,18 @@ impl Chain {
     }
 }
 
-/// Returns a fault if the request uses a field that this provider would not honour.
+/// Returns a fault if the request uses a field that this provider would not honour. A request that is forwarded keeps
+/// its sampling parameters, and the provider decides on them.
 fn unsupported_field(route: &Route, request: &GatewayChatRequest) -> Option<Fault> {
-    let field = request.request.unsupported_field.clone()?;
-    let supported = route.member.provider.adapter.forwards_verbatim(&request.request);
-    let message = || format!("{} does not support `{field}`: leave it out", route.candidate.provider_id);
-    let message = message();
-    (!supported).then(|| Fault::unsupported(field, message))
+    let (chat, candidate) = (&request.request, &route.candidate);
+    let sampling = || chat.sampling_field().filter(|_| !candidate.takes_sampling).map(Cow::Borrowed);
+    let field = chat.unsupported_field.clone().or_else(sampling)?;
+    if route.member.provider.adapter.forwards_verbatim(chat) {
+        return None;
+    }
+    let message =
+        format!("{} at {} does not support `{field}`: leave it out", candidate.model_id, candidate.provider_id);
+    Some(Fault::unsupported(field, message))
 }
 
 /// Records a request that no provider answered in the ledger, as failed and free of charge.
@@ -270,6 +292,7 @@ fn repeated(
         usage: answer.usage,
         model_id: answer.model_id.clone(),
         provider_id: answer.provider_id.clone(),
+        substitute: answer.substitute,
         attempts: Vec::new(),
         cost_nanos: Some(0),
         latency: started.elapsed(),

@@ -11,11 +11,12 @@ use muster_providers::{ChatEvent, ChatStream, Fault, Phase, Price};
 use tokio::time::Instant;
 
 use super::account::StreamAccount;
+use super::balance::InFlight;
 use super::breaker::Permit;
 use super::cache::{CachePlace, CacheUse, CachedAnswer, Recorder};
 use super::error;
 use super::failover::Served;
-use super::messages::Attempt;
+use super::messages::{Attempt, Substitute};
 use super::options::ChainOptions;
 use super::stream_open::{Opened, cut_short};
 use super::stream_timeouts::{Expired, StreamTimeouts};
@@ -28,6 +29,8 @@ pub struct AnswerStream {
     pub model_id: String,
     /// Provider that answers.
     pub provider_id: String,
+    /// How they relate to what was requested.
+    pub substitute: Substitute,
     /// Every attempt, the successful one last.
     pub attempts: Vec<Attempt>,
     /// Price of the model at the answering provider; `None` when it is unknown.
@@ -52,6 +55,8 @@ struct ActiveStream {
     head: VecDeque<ChatEvent>,
     rest: ChatStream,
     permit: Permit,
+    /// Counts the call while it lasts.
+    _in_flight: InFlight,
     /// Latency of the successful attempt up to its first delta.
     latency: Duration,
     timeouts: StreamTimeouts,
@@ -81,6 +86,7 @@ impl AnswerStream {
         Self {
             model_id: served.route.candidate.model_id,
             provider_id: served.route.candidate.provider_id,
+            substitute: served.substitute,
             attempts: served.attempts,
             price: served.route.candidate.price,
             first_delta_after: started.elapsed(),
@@ -89,7 +95,14 @@ impl AnswerStream {
             repeated: VecDeque::new(),
             recorder: None,
             account,
-            active: Some(ActiveStream { head, rest, permit: served.permit, latency: served.latency, timeouts }),
+            active: Some(ActiveStream {
+                head,
+                rest,
+                permit: served.permit,
+                _in_flight: served.in_flight,
+                latency: served.latency,
+                timeouts,
+            }),
         }
     }
 
@@ -104,6 +117,7 @@ impl AnswerStream {
         Self {
             model_id: answer.model_id.clone(),
             provider_id: answer.provider_id.clone(),
+            substitute: answer.substitute,
             attempts: Vec::new(),
             price: None,
             first_delta_after: started.elapsed(),
@@ -138,7 +152,8 @@ impl AnswerStream {
                 let usage = self.account.done(usage);
                 let done = ChatEvent::Done { finish, usage: Some(usage) };
                 if let Some(recorder) = self.recorder.take() {
-                    recorder.done(done.clone(), &self.provider_id, &self.model_id, usage);
+                    let answered = (self.provider_id.as_str(), self.model_id.as_str(), self.substitute);
+                    recorder.done(done.clone(), answered, usage);
                 }
                 done
             }

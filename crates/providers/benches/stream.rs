@@ -79,6 +79,8 @@ fn call(verbatim: Option<Bytes>) -> Call {
     Call {
         upstream_model: "m".to_owned(),
         takes_sampling: true,
+        reasons: false,
+        max_output: None,
         request: Arc::new(request),
         timeouts: Timeouts { connect: long, headers: long, first_delta: long, between_deltas: long },
         request_id: "req_01JBENCH".to_owned(),

@@ -220,6 +220,15 @@ pub struct Sampling {
     pub stop: Vec<String>,
 }
 
+/// Values of this server for what the client left open. They are sent only to models for which they are suitable.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ChatDefaults {
+    /// Maximum number of answer tokens.
+    pub max_tokens: Option<u32>,
+    /// Temperature, 0 to 2.
+    pub temperature: Option<f32>,
+}
+
 /// A chat request, without its model: the gateway chooses the model.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ChatRequest {
@@ -227,8 +236,10 @@ pub struct ChatRequest {
     pub messages: Vec<Message>,
     /// Sampling parameters.
     pub sampling: Sampling,
-    /// Maximum number of answer tokens; `None` leaves it to the provider.
+    /// Maximum number of answer tokens as requested; `None` leaves it to `defaults`, then to the provider.
     pub max_tokens: Option<u32>,
+    /// What applies where the client left it open.
+    pub defaults: ChatDefaults,
     /// Required form of the answer.
     pub format: ResponseFormat,
     /// Id of the caller's end user, forwarded where a provider accepts it.
@@ -258,6 +269,25 @@ impl ChatRequest {
     /// Returns the number of answers, at least one.
     pub fn choices(&self) -> u32 {
         self.n.max(1)
+    }
+
+    /// Returns the maximum number of tokens of one answer that is requested of a model which `reasons` or does not;
+    /// `None` if that is left to the provider.
+    pub fn max_tokens_at(&self, reasons: bool) -> Option<u32> {
+        self.max_tokens.or(self.defaults.max_tokens.filter(|_| !reasons))
+    }
+
+    /// Returns the first sampling parameter that the client sent and that changes the answer of a model that takes it.
+    pub fn sampling_field(&self) -> Option<&'static str> {
+        let Sampling { temperature, top_p, presence_penalty, frequency_penalty, .. } = self.sampling;
+        let fields = [
+            ("temperature", temperature, 1.0),
+            ("top_p", top_p, 1.0),
+            ("presence_penalty", presence_penalty, 0.0),
+            ("frequency_penalty", frequency_penalty, 0.0),
+        ];
+        let changes = |(_, value, neutral): &(_, Option<f32>, f32)| value.is_some_and(|value| value != *neutral);
+        fields.into_iter().find(changes).map(|(name, ..)| name)
     }
 }
 
@@ -429,6 +459,10 @@ pub struct Call {
     pub upstream_model: String,
     /// Whether the model accepts sampling parameters; otherwise they are dropped.
     pub takes_sampling: bool,
+    /// Whether the model thinks in tokens: the defaults are not sent to it.
+    pub reasons: bool,
+    /// Largest number of answer tokens of the model, if it is known.
+    pub max_output: Option<u32>,
     /// The chat.
     pub request: std::sync::Arc<ChatRequest>,
     /// Time limits.
@@ -437,6 +471,20 @@ pub struct Call {
     pub request_id: String,
     /// W3C trace context, forwarded as `traceparent`.
     pub traceparent: Option<String>,
+}
+
+impl Call {
+    /// Returns the maximum number of answer tokens to request: the client's, else the default where it suits the model.
+    pub fn max_tokens(&self) -> Option<u32> {
+        self.request.max_tokens_at(self.reasons)
+    }
+
+    /// Returns the temperature to request: the client's, else the default where it suits the model. `None` for a model
+    /// without sampling parameters.
+    pub fn temperature(&self) -> Option<f32> {
+        let default = || self.request.defaults.temperature.filter(|_| !self.reasons);
+        self.request.sampling.temperature.or_else(default).filter(|_| self.takes_sampling)
+    }
 }
 
 /// Texts to embed.

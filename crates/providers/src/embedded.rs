@@ -46,7 +46,7 @@ impl EmbeddedAdapter {
 
     /// Starts all answers or none: if one is not admitted, those already admitted are cancelled by being dropped.
     fn start(&self, call: &Call) -> Result<Answers, Fault> {
-        let requests = request::generate_requests(&call.request, self.model.info().max_tokens)?;
+        let requests = request::generate_requests(call, self.model.info().max_tokens)?;
         let started: Result<Vec<Generation>, _> =
             requests.into_iter().map(|request| self.model.generate(request)).collect();
         Ok(Answers::new(started.map_err(fault)?, call.timeouts))

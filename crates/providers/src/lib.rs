@@ -32,9 +32,9 @@ pub use catalogue::{
     ModelEntry, Price, ProviderEntry, cost_nanos, cost_usd,
 };
 pub use chat::{
-    Call, ChatEvent, ChatReply, ChatRequest, ChatStream, Choice, Content, ContentPart, Delta, EmbedCall, EmbedInput,
-    EmbedReply, EmbedRequest, FinishReason, Image, ImageSource, Message, ResponseFormat, Role, Sampling, Tool,
-    ToolCall, ToolChoice, ToolDelta, Usage, Verbatim,
+    Call, ChatDefaults, ChatEvent, ChatReply, ChatRequest, ChatStream, Choice, Content, ContentPart, Delta, EmbedCall,
+    EmbedInput, EmbedReply, EmbedRequest, FinishReason, Image, ImageSource, Message, ResponseFormat, Role, Sampling,
+    Tool, ToolCall, ToolChoice, ToolDelta, Usage, Verbatim,
 };
 pub use embedded::{EmbeddedAdapter, QUEUE_TIMEOUT};
 pub use fault::{ClientFault, Fault, FaultClass, FaultScope, MAX_FAULT_MESSAGE_CHARS, Phase};
@@ -45,7 +45,7 @@ pub use openai::{OpenAiAdapter, is_chat_extension};
 pub use prompt_size::{PromptParts, PromptSize, json_bytes};
 pub use registry::{
     Candidate, ListedEmbedding, ListedModel, ModelRules, NamedBy, ProviderKind, ProviderSettings, Registry,
-    RegistryError, ResolveError,
+    RegistryError, ResolveError, RoutingSettings,
 };
 pub use retry_after::{MAX_RETRY_AFTER, parse_retry_after, parse_retry_after_ms};
 pub use secret::Secret;

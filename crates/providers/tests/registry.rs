@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use muster_providers::{
     Candidate, Catalogue, Fault, FaultClass, NamedBy, Phase, Price, ProviderSettings, Registry, RegistryError,
-    ResolveError,
+    ResolveError, RoutingSettings,
 };
 use proptest::prelude::*;
 
@@ -39,6 +39,15 @@ fn registry(settings: &[ProviderSettings]) -> Registry {
     try_registry(settings, None).unwrap()
 }
 
+/// The same with the order of the settings as the configured one, the embedded model last.
+fn ordered(settings: &[ProviderSettings]) -> Registry {
+    let is_embedded = |one: &&ProviderSettings| one.kind == "embedded";
+    let embedded = settings.iter().find(is_embedded).map_or("embedded", |one| &one.id);
+    let ids = settings.iter().filter(|one| !is_embedded(one)).map(|one| one.id.as_str());
+    let order: Vec<&str> = ids.chain([embedded]).collect();
+    try_registry(settings, Some(&order)).unwrap()
+}
+
 /// `provider:upstream` of each candidate.
 fn candidates_of(registry: &Registry, model: &str) -> Vec<String> {
     let candidates = registry.resolve(Some(model)).unwrap();
@@ -65,8 +74,107 @@ fn with_nothing_configured_the_embedded_model_serves() {
 }
 
 #[test]
+fn a_named_model_has_no_other_behind_it_unless_the_operator_wrote_a_chain() {
+    let settings = [provider("openai", &["gpt-5.6"]), provider("corp", &["own", "gpt-5.6"]), provider("any", &["*"])];
+    let (default, ordered) = (registry(&settings), ordered(&settings));
+    for (model, alone, chained) in [
+        ("own", vec!["corp:own"], vec!["corp:own", "openai:gpt-5.6", "any:own", "embedded:muster-core"]),
+        // Other providers of the same model.
+        (
+            "gpt-5.6",
+            vec!["openai:gpt-5.6", "corp:gpt-5.6"],
+            vec!["openai:gpt-5.6", "corp:gpt-5.6", "corp:own", "any:gpt-5.6", "embedded:muster-core"],
+        ),
+        ("made-up", vec!["any:made-up"], vec!["any:made-up", "openai:gpt-5.6", "corp:own", "embedded:muster-core"]),
+        // Pinned.
+        ("corp/gpt-5.6", vec!["corp:gpt-5.6"], vec!["corp:gpt-5.6"]),
+        ("any/gpt-5.6", vec!["any:gpt-5.6"], vec!["any:gpt-5.6"]),
+        ("muster-core", vec!["embedded:muster-core"], vec!["embedded:muster-core"]),
+    ] {
+        assert_eq!(candidates_of(&default, model), alone, "{model}");
+        assert_eq!(candidates_of(&ordered, model), chained, "{model}");
+    }
+    let in_place = |registry: &Registry| -> Vec<bool> {
+        registry.resolve(Some("own")).unwrap().iter().map(|candidate| candidate.stands_in).collect()
+    };
+    assert_eq!(in_place(&ordered), [false, true, false, true]);
+    // Without a model the chain answers, in either case.
+    assert_eq!(candidates_of(&default, "default"), ["openai:gpt-5.6", "corp:own", "embedded:muster-core"]);
+    assert_eq!(candidates_of(&ordered, "default"), candidates_of(&default, "default"));
+}
+
+fn routing(aliases: &[(&str, &[&str])], fallbacks: &[(&str, &[&str])], equivalents: &[&[&str]]) -> RoutingSettings {
+    let names = |names: &&[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+    let table = |table: &[(&str, &[&str])]| table.iter().map(|(name, of)| ((*name).to_owned(), names(of))).collect();
+    RoutingSettings {
+        aliases: table(aliases),
+        fallbacks: table(fallbacks),
+        equivalents: equivalents.iter().map(names).collect(),
+    }
+}
+
+#[test]
+fn aliases_fallbacks_and_equivalent_models_are_the_only_ones_in_a_models_place() {
+    let settings = [
+        provider("openai", &["gpt-5.6", "gpt-5.6-luna"]),
+        provider("groq", &["openai/gpt-oss-120b"]),
+        provider("corp", &["oss", "own"]),
+        keyed("anthropic", &["claude-opus-5-5"], "ANTHROPIC_API_KEY"),
+    ];
+    let routing = routing(
+        &[("gpt-4", &["gpt-5.6"]), ("smart", &["claude-opus-5-5", "own", "fast"]), ("mine", &["corp/own"])],
+        &[("gpt-5.6", &["own", "muster-core"]), ("mine", &["gpt-5.6-luna"]), ("claude-opus-5-5", &["gpt-5.6"])],
+        &[&["groq-gpt-oss-120b", "corp/oss"]],
+    );
+    let registry = registry(&settings).with_routing(routing).unwrap();
+    for (model, expected) in [
+        ("gpt-5.6", vec!["openai:gpt-5.6", "corp:own", "embedded:muster-core"]),
+        ("gpt-4", vec!["openai:gpt-5.6", "corp:own", "embedded:muster-core"]),
+        // A list: no fallbacks of its members. The first has no key.
+        ("smart", vec!["corp:own", "groq:openai/gpt-oss-120b", "openai:gpt-5.6-luna", "embedded:muster-core"]),
+        ("mine", vec!["corp:own", "openai:gpt-5.6-luna"]),
+        // By either name.
+        ("groq-gpt-oss-120b", vec!["groq:openai/gpt-oss-120b", "corp:oss"]),
+        ("openai/gpt-oss-120b", vec!["groq:openai/gpt-oss-120b", "corp:oss"]),
+        ("oss", vec!["corp:oss", "groq:openai/gpt-oss-120b"]),
+        ("own", vec!["corp:own"]),
+        // Known, without its key: the fallback answers for it.
+        ("claude-opus-5-5", vec!["openai:gpt-5.6"]),
+    ] {
+        assert_eq!(candidates_of(&registry, model), expected, "{model}");
+    }
+    assert!(first(&registry, "claude-opus-5-5").stands_in && !first(&registry, "gpt-4").stands_in);
+    assert!(registry.names_model("gpt-4"));
+    assert_eq!(candidates_of_list(&registry, &["gpt-4", "own"]).unwrap(), ["openai:gpt-5.6", "corp:own"]);
+    let listed = registry.list();
+    let alias = listed.iter().find(|model| model.id == "gpt-4").unwrap();
+    assert_eq!((alias.provider.as_str(), alias.configured, alias.price.is_some()), ("openai", true, true));
+}
+
+#[test]
+fn routing_that_cannot_work_is_rejected_with_the_remedy() {
+    let settings = [provider("corp", &["own"])];
+    for (routing, part) in [
+        (routing(&[("a", &["onw"])], &[], &[]), "[alias] \"a\": names \"onw\", which no [[provider]]"),
+        (routing(&[("a", &[])], &[], &[]), "[alias] \"a\": takes 1 to 16 models"),
+        (routing(&[("own", &["muster-core"])], &[], &[]), "hides the model of this name at [[provider]] id = \"corp\""),
+        (routing(&[("a", &["own"]), ("b", &["a"])], &[], &[]), "names \"a\", which is an alias"),
+        (routing(&[], &[("onw", &["own"])], &[]), "[fallback] \"onw\""),
+        (routing(&[], &[("own", &["onw"])], &[]), "[fallback] \"own\": names \"onw\""),
+        (routing(&[], &[], &[&["own"]]), "takes 2 to 16 models"),
+        (routing(&[], &[], &[&["own", "corp/onw"]]), "names \"corp/onw\""),
+    ] {
+        let error = registry(&settings).with_routing(routing).unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    }
+    // What a provider without its key would serve is known.
+    let keyless = registry(&[keyed("openai", &["*"], "OPENAI_API_KEY")]);
+    keyless.with_routing(routing(&[("a", &["anything"])], &[], &[])).unwrap();
+}
+
+#[test]
 fn named_providers_come_first_then_the_rest_of_the_chain() {
-    let registry = registry(&[
+    let registry = ordered(&[
         provider("openai", &["gpt-5.6-luna", "gpt-4o-mini"]),
         provider("groq", &["openai/gpt-oss-120b"]),
         provider("corp", &["own-model", "gpt-4o-mini"]),
@@ -86,16 +194,7 @@ fn named_providers_come_first_then_the_rest_of_the_chain() {
                 "embedded:muster-core",
             ],
         ),
-        (
-            "corp/gpt-4o-mini",
-            &[
-                "corp:gpt-4o-mini",
-                "openai:gpt-5.6-luna",
-                "groq:openai/gpt-oss-120b",
-                "corp:own-model",
-                "embedded:muster-core",
-            ],
-        ),
+        ("corp/gpt-4o-mini", &["corp:gpt-4o-mini"]),
         // By our id, and by the provider's own name with a slash in it.
         (
             "groq-gpt-oss-120b",
@@ -134,20 +233,19 @@ fn the_order_of_the_chain_is_that_of_the_settings() {
 #[test]
 fn the_embedded_model_goes_last_by_default_and_nowhere_but_itself() {
     let embedded = ProviderSettings { kind: "embedded".into(), ..provider("local", &[]) };
-    let registry = registry(&[embedded, provider("peer", &["muster-core"])]);
+    let registry = ordered(&[embedded, provider("peer", &["muster-core"])]);
     assert_eq!(registry.chain().collect::<Vec<_>>(), ["peer", "local"]);
     assert_eq!(candidates_of(&registry, "muster-core"), ["local:muster-core"]);
-    assert_eq!(candidates_of(&registry, "peer/muster-core"), ["peer:muster-core", "local:muster-core"]);
+    assert_eq!(candidates_of(&registry, "peer/muster-core"), ["peer:muster-core"]);
 }
 
 #[test]
 fn wildcard_providers_come_after_those_that_name_the_model() {
-    let registry =
-        registry(&[provider("any", &["*"]), provider("openai", &["gpt-5.6"]), provider("some", &["s", "*"])]);
+    let registry = ordered(&[provider("any", &["*"]), provider("openai", &["gpt-5.6"]), provider("some", &["s", "*"])]);
     let rows: [(&str, &[&str]); 5] = [
         ("gpt-5.6", &["openai:gpt-5.6", "any:gpt-5.6", "some:s", "embedded:muster-core"]),
         ("x", &["any:x", "some:x", "openai:gpt-5.6", "some:s", "embedded:muster-core"]),
-        ("some/x", &["some:x", "any:x", "openai:gpt-5.6", "some:s", "embedded:muster-core"]),
+        ("some/x", &["some:x"]),
         // A name of the catalogue whose own provider is not there.
         (
             "claude-opus-5-5",
@@ -160,7 +258,7 @@ fn wildcard_providers_come_after_those_that_name_the_model() {
         assert_eq!(candidates_of(&registry, model), expected, "{model}");
     }
     // Of its own models a star serves those of the catalogue under either name.
-    let registry = self::registry(&[provider("mistral", &["*"])]);
+    let registry = ordered(&[provider("mistral", &["*"])]);
     assert_eq!(candidates_of(&registry, "codestral"), ["mistral:codestral-latest", "embedded:muster-core"]);
     assert_eq!(first(&registry, "codestral-latest").named_by, NamedBy::Settings);
 }
@@ -223,7 +321,7 @@ fn lists_reject_unknown_names_and_skip_unconfigured_models() {
 
 #[test]
 fn unknown_names_of_a_client_are_no_provider_fault() {
-    let registry = registry(&[provider("any", &["*"]), provider("some", &["s"])]);
+    let registry = ordered(&[provider("any", &["*"]), provider("some", &["s"])]);
     let mut fault = Fault::new(FaultClass::Hard, Phase::Headers, "no such model");
     fault.status = Some(404);
     let candidates = registry.resolve(Some("made-up")).unwrap();
@@ -288,8 +386,11 @@ fn sampling_follows_the_catalogue_and_the_reasoning_families() {
 
 #[test]
 fn missing_settings_are_named() {
-    let registry =
-        registry(&[keyed("openai", &["gpt-5.6", "mine"], "OPENAI_API_KEY"), provider("mistral", &["codestral"])]);
+    let registry = registry(&[
+        keyed("openai", &["gpt-5.6", "mine"], "OPENAI_API_KEY"),
+        provider("mistral", &["codestral"]),
+        keyed("router", &["*"], "ROUTER_API_KEY"),
+    ]);
     assert_eq!(candidates_of(&registry, "default"), ["mistral:codestral-latest", "embedded:muster-core"]);
     for (model, provider, setting) in [
         ("gpt-5.6", "openai", "OPENAI_API_KEY"),
@@ -299,6 +400,7 @@ fn missing_settings_are_named() {
         ("claude-opus-5-5", "anthropic", "[[provider]] id = \"anthropic\""),
         ("anthropic/claude-opus-5-5", "anthropic", "[[provider]] id = \"anthropic\""),
         ("mistral-large-4", "mistral", "models of [[provider]] id = \"mistral\""),
+        ("router/some-model", "router", "ROUTER_API_KEY"),
     ] {
         let expected = ResolveError::Unconfigured {
             model: model.to_owned(),
@@ -308,6 +410,16 @@ fn missing_settings_are_named() {
         assert_eq!(registry.resolve(Some(model)), Err(expected.clone()), "{model}");
         assert!(expected.to_string().contains(setting));
     }
+    // A provider that accepts any name may have it: the key is what is missing.
+    let of_any = registry.resolve(Some("some-model")).unwrap_err();
+    assert!(of_any.to_string().ends_with("set ROUTER_API_KEY"), "{of_any}");
+    assert_eq!(
+        registry.missing_keys().collect::<Vec<_>>(),
+        [("openai", "OPENAI_API_KEY"), ("router", "ROUTER_API_KEY")]
+    );
+    assert_eq!(registry.missing_key("mistral"), None);
+    let registry =
+        self::registry(&[keyed("openai", &["gpt-5.6", "mine"], "OPENAI_API_KEY"), provider("mistral", &["codestral"])]);
     for model in ["no-such-model", "openai/no-such-model", "/", "openai/"] {
         let expected = ResolveError::NotFound { model: model.to_owned() };
         assert_eq!(registry.resolve(Some(model)), Err(expected), "{model}");
@@ -396,7 +508,7 @@ fn every_kind_over_http_is_served_and_checked_alike() {
     for kind in ["openai", "anthropic", "gemini"] {
         let settings = ProviderSettings { kind: kind.into(), ..keyed("p", &["m"], "P_KEY") };
         let with_key = ProviderSettings { has_key: true, ..settings.clone() };
-        assert_eq!(candidates_of(&registry(&[with_key]), "m"), ["p:m", "embedded:muster-core"], "{kind}");
+        assert_eq!(candidates_of(&registry(&[with_key]), "m"), ["p:m"], "{kind}");
         let missing = registry(std::slice::from_ref(&settings)).resolve(Some("m")).unwrap_err();
         assert!(missing.to_string().contains("P_KEY"), "{kind}: {missing}");
         for (broken, part) in [
@@ -468,8 +580,11 @@ proptest! {
                 prop_assert_ne!(&c.upstream_model, "*");
             }
         }
-        prop_assert_eq!(candidates.last().map(|c| c.provider_id.as_str()), Some("embedded"));
-        prop_assert_eq!(candidates.iter().filter(|c| c.provider_id == "embedded").count(), 1);
+        // Only where no model is named, or one that stands for several.
+        let ends_embedded = candidates.last().is_some_and(|c| c.provider_id == "embedded");
+        prop_assert_eq!(ends_embedded, ["default", "fast", "code", "muster-core"].contains(&model));
+        let named = candidates.iter().all(|c| c.model_id == candidates[0].model_id);
+        prop_assert!(named || ["default", "fast", "code"].contains(&model), "{:?}", candidates);
     }
 
     /// For any list: no candidate twice, and only candidates of one of its names.

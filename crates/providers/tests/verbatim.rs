@@ -12,20 +12,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use muster_providers::{
-    Adapter, Call, ChatEvent, ChatReply, ChatRequest, Delta, FinishReason, Message, Role, Sampling, Verbatim,
+    Adapter, Call, ChatDefaults, ChatEvent, ChatReply, ChatRequest, Delta, FinishReason, Message, Role, Verbatim,
 };
 use serde_json::{Value, json};
 use support::{DONE, USAGE, adapter, answering, call, collect, delta, events, finish, http, recording, text};
 
 fn verbatim(body: impl Into<Bytes>) -> Call {
-    let sampling = Sampling { temperature: Some(0.7), ..Sampling::default() };
+    let defaults = ChatDefaults { temperature: Some(0.7), max_tokens: Some(2000) };
     changed(|request| {
-        *request = ChatRequest {
-            sampling: sampling.clone(),
-            max_tokens: Some(2000),
-            verbatim: Some(body.into()),
-            ..request.clone()
-        };
+        *request = ChatRequest { defaults, verbatim: Some(body.into()), ..request.clone() };
     })
 }
 
@@ -54,11 +49,12 @@ async fn only_required_members_change() {
         "stream":true,"stream_options":{"include_usage":false,"include_obfuscation" : false},"max_tokens":1e3,"seed":7,
         "max_completion_tokens":5,"logit_bias":{"model":"y","a":[1, 2.0]},"un\"known":{"model":"y"},"big":123456789012345678901234567890}"#;
     let kept = r#""messages":[ {"role":"user","content":"h\u00e9"} ],"temperature":1.0,"top_p":0.50,"seed":7,"logit_bias":{"model":"y","a":[1, 2.0]}}"#;
-    assert_eq!(sent(verbatim(body)).await, format!(r#"{{"model":"m","stream":false,"max_tokens":2000,{kept}"#));
+    let bound = r#""max_tokens":1e3,"max_completion_tokens":5"#;
+    assert_eq!(sent(verbatim(body)).await, format!(r#"{{"model":"m","stream":false,{bound},{kept}"#));
     assert_eq!(
         sent_for_a_stream(verbatim(body)).await,
         format!(
-            r#"{{"model":"m","stream":true,"stream_options":{{"include_usage":true,"include_obfuscation":false}},"max_tokens":2000,{kept}"#
+            r#"{{"model":"m","stream":true,"stream_options":{{"include_usage":true,"include_obfuscation":false}},{bound},{kept}"#
         )
     );
 }
@@ -76,10 +72,14 @@ async fn a_temperature_is_added_only_where_none_was_sent() {
 }
 
 #[tokio::test]
-async fn no_sampling_fields_are_sent_to_models_without_sampling() {
+async fn what_the_client_sent_goes_on_also_to_models_without_sampling() {
     let body = r#"{"temperature":1,"top_p":1,"presence_penalty":1,"frequency_penalty":1,"seed":1,"stop":"END","logit_bias":{}}"#;
     let call = Call { takes_sampling: false, ..verbatim(body) };
-    assert_eq!(sent(call).await, r#"{"model":"m","stream":false,"max_tokens":2000,"stop":"END","logit_bias":{}}"#);
+    let head = r#"{"model":"m","stream":false,"max_tokens":2000,"#;
+    assert_eq!(sent(call).await, body.replacen('{', head, 1));
+    // A default does not.
+    let call = Call { takes_sampling: false, ..verbatim(r#"{"stop":"END"}"#) };
+    assert_eq!(sent(call).await, format!(r#"{head}"stop":"END"}}"#));
 }
 
 #[tokio::test]
@@ -91,7 +91,7 @@ async fn a_second_model_member_is_not_forwarded() {
     );
 }
 
-/// A role that the server does not know, or a body that is not an object: encoded, and parsed as usual.
+/// A role that the server does not know is renamed; a body that is not an object is encoded, and parsed as usual.
 #[tokio::test]
 async fn requests_that_cannot_be_forwarded_are_encoded_again() {
     let mut developer = verbatim(r#"{"messages":[{"role":"developer","content":"be brief"}],"unknown":1}"#);

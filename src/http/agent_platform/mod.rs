@@ -23,8 +23,10 @@ use response::{BudgetView, latency};
 
 /// Chat with failover
 ///
-/// Returns the reply of a model. If a provider fails, the next provider of the chain is tried; 503 is returned if none
-/// is left.
+/// Returns the reply of a model. If a provider fails, the next one is tried; 503 is returned if none is left. Without
+/// `model` these are the providers of the chain, in order; with it, those that have this model, and what the operator
+/// allows in its place. The headers `X-Muster-Provider`, `X-Muster-Model` and `X-Muster-Fallback` (`none`, `provider`,
+/// `model`) name what answered.
 #[utoipa::path(post, path = "/api/llm/chat", tag = "chat", operation_id = "chat_agent", request_body = ChatAgentBody,
     responses((status = 200, description = "The reply; with `stream` true an event stream of `start` ({model, provider, request_id}), `delta` ({content}), then `done` (the whole reply) or `error` (the error body)", content((ChatReplyAgent = "application/json"), (crate::sse::EventBody = "text/event-stream"))),
         BodyErrors<Agent>, NotFound<Agent>))]
@@ -35,7 +37,8 @@ pub async fn chat(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let Metered { body: request, reservation, .. } = request;
-    let call = chat::gateway_request(&http, request.model.clone(), request.request(), &reservation)?;
+    let chat = request.request(chat::defaults(&app));
+    let call = chat::gateway_request(&http, request.model.clone(), chat, &reservation)?;
     let asked_at = app.clock.now();
     if request.stream {
         let (id, clock) = (id.0.clone(), app.clock.clone());
@@ -50,7 +53,7 @@ pub async fn chat(
 ///
 /// Returns the reply of a model, with the request's own list of models, budget, number of attempts, deadline and
 /// hedging. Budgets of keys and models are kept for each calendar month: the maximum cost of a call is reserved before
-/// it, its actual cost recorded after it. A model without remaining budget is skipped; 429 `BUDGET_EXHAUSTED` is
+/// it, its actual cost recorded after it. With `models`, one without remaining budget is skipped; 429 `BUDGET_EXHAUSTED` is
 /// returned if none is left.
 #[utoipa::path(post, path = "/api/q159/llm/chat", tag = "chat", operation_id = "chat_gateway", request_body = GatewayBody,
     responses((status = 200, description = "The reply; with `stream` true an event stream of `start` ({model, provider, request_id}), `delta` ({content}), then `done` (the whole reply) or `error` (the error body)", content((GatewayReply = "application/json"), (crate::sse::EventBody = "text/event-stream"))),
@@ -62,8 +65,8 @@ pub async fn gateway(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let Metered { body: request, reservation, .. } = request;
-    let call =
-        request.bound(chat::gateway_request(&http, request.chat.model.clone(), request.chat.request(), &reservation)?);
+    let chat = request.chat.request(chat::defaults(&app));
+    let call = request.bound(chat::gateway_request(&http, request.chat.model.clone(), chat, &reservation)?);
     let asked_at = app.clock.now();
     if request.chat.stream {
         let (id, shared) = (id.0.clone(), app.clone());

@@ -5,7 +5,7 @@ use std::time::Duration;
 use muster_gateway::GatewayChatRequest;
 use muster_limits::Estimate;
 use muster_limits::ledger::nanos_of_usd;
-use muster_providers::{ChatRequest, Message, Sampling};
+use muster_providers::{ChatDefaults, ChatRequest, Message, Sampling};
 use muster_request::{Fields, Request};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -13,8 +13,6 @@ use utoipa::ToSchema;
 use crate::app::App;
 use crate::chat;
 use crate::guard::Priced;
-
-const DEFAULT_MAX_TOKENS: u32 = 2000;
 
 /// One message of the conversation.
 #[derive(Debug, ToSchema)]
@@ -36,9 +34,11 @@ pub struct ChatAgentBody {
     #[request(with = chat::messages, schema = Vec<ChatMessageAgent>)]
     #[schema(min_items = 1)]
     pub messages: Vec<Message>,
-    /// Model identifier or family; the primary model by default.
+    /// Model identifier, alias or family: no other model answers, except those that the operator allows in its place. Without
+    /// it, the first provider of the chain that can answer.
     pub model: Option<String>,
-    /// Maximum number of completion tokens; 2000 by default.
+    /// Maximum number of completion tokens. The default is that of the settings (`chat.default_max_tokens`, 2000); models
+    /// that think in tokens get none.
     #[request(range = 1..=1_000_000)]
     pub max_tokens: Option<u32>,
     #[request(range = 0.0..=2.0)]
@@ -50,11 +50,12 @@ pub struct ChatAgentBody {
 
 impl ChatAgentBody {
     /// Returns the request in the internal form.
-    pub fn request(&self) -> ChatRequest {
+    pub fn request(&self, defaults: ChatDefaults) -> ChatRequest {
         ChatRequest {
             messages: self.messages.clone(),
             sampling: Sampling { temperature: self.temperature.map(|number| number as f32), ..Sampling::default() },
-            max_tokens: Some(self.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS)),
+            max_tokens: self.max_tokens,
+            defaults,
             ..ChatRequest::default()
         }
     }
@@ -62,7 +63,8 @@ impl ChatAgentBody {
 
 impl Priced for ChatAgentBody {
     fn estimate(&self, app: &App) -> Estimate {
-        chat::estimate(app, &self.request().prompt_parts(), self.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS))
+        let request = self.request(ChatDefaults::default());
+        chat::estimate(app, &request.prompt_parts(), chat::answer_tokens(app, self.max_tokens))
     }
 }
 
@@ -72,7 +74,7 @@ impl Priced for ChatAgentBody {
 pub struct GatewayBody {
     #[request(flatten)]
     pub chat: ChatAgentBody,
-    /// Models or families to try in this order, and no others. Replaces `model`.
+    /// Models or families to try in this order, and no others; one whose budget is exhausted is skipped. Replaces `model`.
     #[request(items = 1..=16, message = "must hold 1 to 16 models")]
     pub models: Option<Vec<String>>,
     /// Maximum cost of this call in USD. Models whose worst case costs more are skipped.

@@ -5,7 +5,7 @@ use bytes::BytesMut;
 use muster_core::{Clock, Error};
 use muster_gateway::AnswerStream;
 use muster_limits::Estimate;
-use muster_providers::{ChatRequest, Delta, FinishReason, Message, Role, Sampling, Usage};
+use muster_providers::{ChatDefaults, ChatRequest, Delta, FinishReason, Message, Role, Sampling, Usage};
 use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
@@ -18,8 +18,6 @@ use crate::guard::{ChatA, Metered, Priced};
 use crate::sse::{Frames, StreamForm, frame};
 use muster_request::{Fields, Request};
 
-/// Maximum number of completion tokens; interface A has no field for it.
-const MAX_TOKENS: u32 = 2000;
 const MAX_MESSAGE_CHARACTERS: usize = 400_000;
 
 /// A message to a model.
@@ -55,11 +53,12 @@ fn no_conversation(fields: &mut Fields<'_>) {
 }
 
 impl ChatABody {
-    fn request(&self) -> ChatRequest {
+    /// Returns the request in the internal form. Interface A has no field for the length of the answer.
+    fn request(&self, defaults: ChatDefaults) -> ChatRequest {
         ChatRequest {
             messages: vec![Message::text(Role::User, self.message.clone())],
             sampling: Sampling { temperature: self.temperature.map(|number| number as f32), ..Sampling::default() },
-            max_tokens: Some(MAX_TOKENS),
+            defaults,
             ..ChatRequest::default()
         }
     }
@@ -67,7 +66,7 @@ impl ChatABody {
 
 impl Priced for ChatABody {
     fn estimate(&self, app: &App) -> Estimate {
-        chat::estimate(app, &self.request().prompt_parts(), MAX_TOKENS)
+        chat::estimate(app, &self.request(ChatDefaults::default()).prompt_parts(), chat::answer_tokens(app, None))
     }
 }
 
@@ -97,7 +96,8 @@ pub async fn chat(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let Metered { body, reservation, .. } = request;
-    let call = chat::gateway_request(&http, body.model.clone(), body.request(), &reservation)?;
+    let request = body.request(chat::defaults(&app));
+    let call = chat::gateway_request(&http, body.model.clone(), request, &reservation)?;
     if body.stream {
         let (clock, now) = (app.clock.clone(), app.clock.clone());
         let form = StreamForm::comments(move |error, out| {

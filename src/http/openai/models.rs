@@ -25,7 +25,11 @@ pub struct ModelB {
     pub context_window: u32,
     pub max_tokens: u32,
     pub pricing: Option<Pricing>,
+    /// `available`, `unconfigured` (the provider has no credentials) or `open_circuit` (the provider is failing).
     pub status: &'static str,
+    /// Missing setting of an unconfigured model, such as the environment variable of the provider's key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub setting: Option<String>,
     /// Length of the vectors of an embedding model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dimensions: Option<u32>,
@@ -49,6 +53,7 @@ fn model_b(model: ModelView, created: u64) -> ModelB {
         max_tokens: model.max_tokens,
         pricing: model.price,
         status: model.status,
+        setting: model.setting,
         dimensions: None,
     }
 }

@@ -154,6 +154,11 @@ impl BreakerHandle {
         waits.reduce(|least, wait| least.min(wait)).unwrap_or(provider)
     }
 
+    /// Returns whether a call of this model would be admitted now, by the latest snapshot: as a probe, too.
+    pub(crate) fn is_ready(&self, model: &str) -> bool {
+        self.core.snapshot.borrow().circuits.wait(model, self.core.elapsed()).is_none()
+    }
+
     /// Returns whether calls of this model are refused now, or only probed.
     pub(crate) fn is_open(&self, model: &str) -> bool {
         let snapshot = self.core.snapshot.borrow();

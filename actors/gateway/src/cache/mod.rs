@@ -27,7 +27,7 @@ use actor::{CacheActor, Clear, Insert, Lookup};
 pub(crate) use digest::{Digest, Form, digest};
 pub(crate) use recorder::Recorder;
 
-use crate::messages::GatewayChatRequest;
+use crate::messages::{GatewayChatRequest, Substitute};
 
 /// What a request may use of the cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +64,7 @@ pub enum CacheUse {
 pub(crate) struct CachedAnswer {
     pub(crate) provider_id: String,
     pub(crate) model_id: String,
+    pub(crate) substitute: Substitute,
     pub(crate) usage: Usage,
     pub(crate) content: CachedContent,
 }

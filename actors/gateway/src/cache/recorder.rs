@@ -3,6 +3,7 @@
 use muster_providers::{ChatEvent, Delta, Usage};
 
 use super::{CachePlace, CachedAnswer, CachedContent};
+use crate::messages::Substitute;
 
 /// Events of a stream so far. Dropped before the end, it stores nothing.
 #[derive(Debug)]
@@ -32,12 +33,13 @@ impl Recorder {
         }
     }
 
-    /// Stores the stream, whose last event is this one.
-    pub(crate) fn done(mut self, last: ChatEvent, provider_id: &str, model_id: &str, usage: Usage) {
+    /// Stores the stream, whose last event is this one. `answered` is who answered it.
+    pub(crate) fn done(mut self, last: ChatEvent, answered: (&str, &str, Substitute), usage: Usage) {
         self.events.push(last);
-        let (provider_id, model_id) = (provider_id.to_owned(), model_id.to_owned());
+        let (provider, model, substitute) = answered;
+        let (provider_id, model_id) = (provider.to_owned(), model.to_owned());
         let content = CachedContent::Events(self.events);
-        self.place.store(CachedAnswer { provider_id, model_id, usage, content }, self.bytes);
+        self.place.store(CachedAnswer { provider_id, model_id, substitute, usage, content }, self.bytes);
     }
 }
 

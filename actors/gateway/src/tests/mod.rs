@@ -1,6 +1,7 @@
 //! Tests of the chain with scripted providers and paused time.
 
 mod answers;
+mod balancing;
 mod breakers;
 mod circuits;
 mod counting;
@@ -81,17 +82,40 @@ async fn chain_counting(
     options: ChainOptions,
     counter: Arc<dyn TokenCounter>,
 ) -> Chain {
+    let weights = vec![1; settings.len()];
+    start_chain(tree, settings, providers, options, counter, &weights).await
+}
+
+async fn chain_weighing(
+    tree: &Tree,
+    settings: &[ProviderSettings],
+    providers: &[&ScriptedProvider],
+    options: ChainOptions,
+    weights: &[u32],
+) -> Chain {
+    start_chain(tree, settings, providers, options, Arc::new(WordCounter), weights).await
+}
+
+async fn start_chain(
+    tree: &Tree,
+    settings: &[ProviderSettings],
+    providers: &[&ScriptedProvider],
+    options: ChainOptions,
+    counter: Arc<dyn TokenCounter>,
+    weights: &[u32],
+) -> Chain {
     let catalogue = Arc::new(Catalogue::embedded().unwrap());
     let order = settings.iter().map(|provider| provider.id.clone()).collect();
     let registry = Arc::new(Registry::new(catalogue, settings, Some(order)).unwrap());
-    let provider = |(settings, provider): (&ProviderSettings, &&ScriptedProvider)| Provider {
+    let provider = |((settings, provider), weight): ((&ProviderSettings, &&ScriptedProvider), &u32)| Provider {
         id: settings.id.clone(),
         kind: ProviderKind::parse(&settings.kind).unwrap(),
         models: settings.models.clone(),
         adapter: Arc::new((*provider).clone()),
         timeouts: ProviderTimeouts::default(),
+        weight: *weight,
     };
-    let providers = settings.iter().zip(providers).map(provider).collect();
+    let providers = settings.iter().zip(providers).zip(weights).map(provider).collect();
     let (group, arbiters) = (tree.group("chain"), [Arbiter::current()]);
     let clock = Clock::tokio(test_world::START);
     let chain = Chain::start(&group, &arbiters, registry, providers, counter, options, &clock, None);

@@ -87,6 +87,7 @@ fn providers_and_models_have_limits_of_their_own() {
             models: vec!["m".to_owned(), "slow".to_owned()],
             adapter: Arc::new(one.clone()),
             timeouts,
+            weight: 1,
         };
         let (group, clock) = (tree.group("chain"), Clock::tokio(test_world::START));
         let arbiters = [Arbiter::current()];
@@ -134,9 +135,15 @@ async fn paid_chain(tree: &Tree, providers: &[&ScriptedProvider]) -> (Chain, Led
         models: settings.models.clone(),
         adapter: Arc::new((*provider).clone()),
         timeouts: ProviderTimeouts::default(),
+        weight: 1,
     };
     let members = settings.iter().zip(providers).map(provider).collect();
-    let budgets = BudgetGuard { ledger: ledger.clone(), clock: clock.clone(), model_limits: [].into() };
+    let budgets = BudgetGuard {
+        ledger: ledger.clone(),
+        clock: clock.clone(),
+        model_limits: [].into(),
+        unpriced: Unpriced::Refuse,
+    };
     let (group, arbiters, counter) = (tree.group("chain"), [Arbiter::current()], Arc::new(WordCounter));
     let chain = Chain::start(&group, &arbiters, registry, members, counter, default_options(), &clock, Some(budgets));
     ledger.up().await;

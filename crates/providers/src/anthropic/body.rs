@@ -9,8 +9,8 @@ use super::turns::{Conversation, SideTurn};
 use crate::http::Mode;
 use crate::{Call, ChatRequest, ClientFault, Fault, FaultClass, Phase, ResponseFormat};
 
-/// Default token limit: the provider requires one.
-const DEFAULT_MAX_TOKENS: u32 = 4096;
+/// Token limit where none is requested and the model's own maximum is unknown: the provider requires one.
+pub(super) const REQUIRED_MAX_TOKENS: u32 = 4096;
 
 /// Maximum temperature of this API; OpenAI's is 2.
 const MAX_TEMPERATURE: f32 = 1.0;
@@ -67,15 +67,17 @@ pub(super) fn encode(call: &Call, mode: Mode) -> Result<Vec<u8>, Fault> {
     if request.format == ResponseFormat::JsonObject {
         system.push(JSON_ONLY.into());
     }
-    let sampling = call.takes_sampling.then_some(&request.sampling);
-    let temperature = sampling.and_then(|s| s.temperature);
+    let top_p = request.sampling.top_p.filter(|_| call.takes_sampling);
+    // The API rejects both together, so that a default gives way to what the client sent.
+    let temperature = call.temperature().filter(|_| request.sampling.temperature.is_some() || top_p.is_none());
+    let max_tokens = call.max_tokens().or(call.max_output).unwrap_or(REQUIRED_MAX_TOKENS);
     let body = Body {
         model: &call.upstream_model,
-        max_tokens: request.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS),
+        max_tokens,
         system: (!system.is_empty()).then(|| system.join("\n\n")),
         messages: turns,
-        temperature: temperature.map(|t| t.min(MAX_TEMPERATURE)),
-        top_p: sampling.and_then(|s| s.top_p).filter(|_| temperature.is_none()),
+        temperature,
+        top_p,
         stop_sequences: &request.sampling.stop,
         tools: tools(request)?,
         tool_choice: choice(request),
@@ -101,6 +103,12 @@ fn refuse(request: &ChatRequest) -> Result<(), Fault> {
                 format!("this provider knows no {param}: leave it out or set it to 0"),
             ));
         }
+    }
+    if sampling.temperature.is_some_and(|temperature| temperature > MAX_TEMPERATURE) {
+        return Err(Fault::unsupported("temperature", "this provider takes a temperature of 0 to 1"));
+    }
+    if sampling.seed.is_some() {
+        return Err(Fault::unsupported("seed", "this provider knows no seed: leave it out"));
     }
     if request.choices() > 1 {
         return Err(Fault::unsupported("n", "this provider gives one answer a request: ask several times"));

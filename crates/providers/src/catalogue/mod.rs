@@ -66,6 +66,9 @@ pub struct ModelEntry {
     /// Whether the model accepts temperature, top_p, penalties and seed.
     #[serde(rename(deserialize = "sampling_params"))]
     pub takes_sampling: bool,
+    /// Whether the model thinks in tokens before it answers; these count as answer tokens.
+    #[serde(default, rename(deserialize = "reasoning"))]
+    pub reasons: bool,
     /// Remarks for operators.
     pub notes: Option<String>,
 }

@@ -4,29 +4,31 @@ use muster_models::{
     ChatTurn, Format, GenerateRequest, MAX_CALLS, Role as Speaker, Tool, ToolCall, ToolChoice as Choice, Toolbox,
 };
 
-use crate::{ChatRequest, Fault, Message, ResponseFormat, Role, ToolChoice};
+use crate::{Call, ChatRequest, Fault, Message, ResponseFormat, Role, ToolChoice};
 
 const DEFAULT_TEMPERATURE: f32 = 0.7;
 const DEFAULT_MAX_TOKENS: u32 = 2000;
 
 /// Returns one generation request per answer, of at most `most` tokens each. Rejects content that this model cannot
 /// process.
-pub(super) fn generate_requests(request: &ChatRequest, most: u32) -> Result<Vec<GenerateRequest>, Fault> {
+pub(super) fn generate_requests(call: &Call, most: u32) -> Result<Vec<GenerateRequest>, Fault> {
+    let request = &*call.request;
     if request.messages.iter().any(|message| message.content.images().next().is_some()) {
         let why = "the embedded model reads no images: name another model or a provider that does";
         return Err(Fault::unsupported("messages", why));
     }
-    let first = generate_request(request, most);
+    let first = generate_request(call, most);
     let nth = |index: u32| GenerateRequest { seed: first.seed.map(|seed| seed.wrapping_add(index)), ..first.clone() };
     Ok((0..request.choices()).map(nth).collect())
 }
 
-fn generate_request(request: &ChatRequest, most: u32) -> GenerateRequest {
+fn generate_request(call: &Call, most: u32) -> GenerateRequest {
+    let request = &*call.request;
     let sampling = &request.sampling;
     GenerateRequest {
         turns: turns(request),
-        max_tokens: request.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS).min(most),
-        temperature: sampling.temperature.unwrap_or(DEFAULT_TEMPERATURE),
+        max_tokens: call.max_tokens().unwrap_or(DEFAULT_MAX_TOKENS).min(most),
+        temperature: call.temperature().unwrap_or(DEFAULT_TEMPERATURE),
         top_p: sampling.top_p.unwrap_or(1.0),
         presence_penalty: sampling.presence_penalty.unwrap_or(0.0),
         frequency_penalty: sampling.frequency_penalty.unwrap_or(0.0),

@@ -152,8 +152,8 @@ fn tool_config(request: &ChatRequest) -> Option<ToolConfig<'_>> {
     Some(ToolConfig { function_calling_config: FunctionCalling { mode, allowed_function_names } })
 }
 
-/// Temperature, top_p, penalties and seed are sent only to models that accept them; stop sequences and the length
-/// always.
+/// Temperature, top_p and penalties are sent only to models that accept them; the gateway refuses values for others that
+/// would change the answer.
 fn generation_config(call: &Call) -> GenerationConfig<'_> {
     let request = &call.request;
     let sampling = call.takes_sampling.then_some(&request.sampling);
@@ -163,12 +163,12 @@ fn generation_config(call: &Call) -> GenerationConfig<'_> {
         ResponseFormat::JsonSchema { schema, .. } => (Some("application/json"), Some(schema)),
     };
     GenerationConfig {
-        temperature: sampling.and_then(|s| s.temperature),
+        temperature: call.temperature(),
         top_p: sampling.and_then(|s| s.top_p),
         presence_penalty: sampling.and_then(|s| s.presence_penalty),
         frequency_penalty: sampling.and_then(|s| s.frequency_penalty),
-        seed: sampling.and_then(|s| s.seed).map(seed),
-        max_output_tokens: request.max_tokens,
+        seed: request.sampling.seed.map(seed),
+        max_output_tokens: call.max_tokens(),
         stop_sequences: &request.sampling.stop,
         candidate_count: Some(request.choices()).filter(|n| *n > 1),
         response_mime_type,

@@ -67,20 +67,20 @@ struct StreamOptions {
     include_usage: bool,
 }
 
-/// Encodes the body of one call. Temperature, top_p, penalties and seed are sent only to models that accept them; stop
-/// sequences and the length always, because dropping them would silently change the answer.
+/// Encodes the body of one call. Temperature, top_p and penalties are sent only to models that accept them; the gateway
+/// refuses values for others that would change the answer.
 pub(super) fn encode(call: &Call, dialect: Dialect, mode: Mode) -> serde_json::Result<Vec<u8>> {
     let request = &call.request;
     let sampling = call.takes_sampling.then_some(&request.sampling);
-    let seed = sampling.and_then(|s| s.seed);
-    let limit = request.max_tokens;
+    let seed = request.sampling.seed;
+    let limit = call.max_tokens();
     let limit_field = dialect.limit_field(&call.upstream_model);
     let seed_field = dialect.seed_field();
     let streamed = mode == Mode::Streamed;
     serde_json::to_vec(&Body {
         model: &call.upstream_model,
         messages: messages(request, dialect),
-        temperature: sampling.and_then(|s| s.temperature),
+        temperature: call.temperature(),
         top_p: sampling.and_then(|s| s.top_p),
         presence_penalty: sampling.and_then(|s| s.presence_penalty),
         frequency_penalty: sampling.and_then(|s| s.frequency_penalty),
@@ -125,6 +125,8 @@ mod tests {
         Call {
             upstream_model: model.to_owned(),
             takes_sampling: true,
+            reasons: false,
+            max_output: None,
             request: Arc::new(request),
             timeouts: Timeouts { connect: second, headers: second, first_delta: second, between_deltas: second },
             request_id: "req_1".to_owned(),
@@ -240,9 +242,10 @@ mod tests {
         let mut call = call("m", full());
         call.takes_sampling = false;
         let body: Value = serde_json::from_str(&sent(&call, Dialect::Common, Mode::Whole)).unwrap();
-        for key in ["temperature", "top_p", "presence_penalty", "frequency_penalty", "seed"] {
+        for key in ["temperature", "top_p", "presence_penalty", "frequency_penalty"] {
             assert!(body.get(key).is_none(), "{key}");
         }
+        assert_eq!(body["seed"], 7);
         assert_eq!(body["stop"], json!(["END"]));
         assert_eq!(body["max_tokens"], 100);
     }

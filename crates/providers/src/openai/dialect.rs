@@ -82,11 +82,15 @@ impl Dialect {
         self != Self::Mistral
     }
 
-    /// Whether a request in OpenAI's form can be forwarded unchanged: not if a field or a role would be rejected.
-    pub(super) fn forwards_verbatim(self, request: &ChatRequest) -> bool {
-        let message_contains =
-            |message: &Message| message.role != Role::Developer || self.role(Role::Developer) == "developer";
-        self != Self::Mistral && request.messages.iter().all(message_contains)
+    /// Whether a request in OpenAI's form can be forwarded: not if a field would be rejected.
+    pub(super) fn forwards_verbatim(self) -> bool {
+        self != Self::Mistral
+    }
+
+    /// Whether the request has a role that the server knows under another name only.
+    pub(super) fn renames_roles(self, request: &ChatRequest) -> bool {
+        let developer = |message: &Message| message.role == Role::Developer;
+        self.role(Role::Developer) != "developer" && request.messages.iter().any(developer)
     }
 
     /// Mistral requires nine letters or digits as the id of a tool call.

@@ -90,9 +90,7 @@ impl Adapter for OpenAiAdapter {
 
     fn forwards_verbatim(&self, request: &ChatRequest) -> bool {
         let named = |member: &String| self.server.forward.contains(member);
-        request.verbatim.is_some()
-            && self.server.dialect.forwards_verbatim(request)
-            && request.extensions.iter().all(named)
+        request.verbatim.is_some() && self.server.dialect.forwards_verbatim() && request.extensions.iter().all(named)
     }
 
     fn stream(&self, call: Call) -> BoxFuture<'static, Result<ChatStream, Fault>> {

@@ -6,10 +6,13 @@
 
 use std::collections::HashMap;
 
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
 use super::dialect::{Dialect, LimitField};
-use crate::Call;
 use crate::http::Mode;
-use crate::members::{Member, Members, Object};
+use crate::members::{Member, Members, Object, with_members};
+use crate::{Call, Role};
 
 /// Members that are set here, whatever the client sent.
 const OURS: [&str; 5] = ["model", "stream", "stream_options", "max_tokens", "max_completion_tokens"];
@@ -42,8 +45,8 @@ const FORWARDED: [&str; 23] = [
 /// Members of the Chat Completions API that are accepted and not forwarded, as no answer depends on them: nothing is
 /// stored at a provider, and a call is made at the tier whose price is known.
 const DROPPED: [&str; 3] = ["store", "metadata", "service_tier"];
-/// Sampling parameters, which some models reject.
-const SAMPLING: [&str; 5] = ["temperature", "top_p", "presence_penalty", "frequency_penalty", "seed"];
+/// Names of the bound on the answer.
+const LIMITS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
 
 /// Returns whether a member of a chat completion is outside the list of those that are forwarded or dropped: only a
 /// provider whose settings name it gets it.
@@ -56,7 +59,7 @@ pub fn is_chat_extension(name: &str) -> bool {
 /// addition to the standard ones.
 pub(super) fn forward(call: &Call, dialect: Dialect, more: &[String], mode: Mode) -> Option<Vec<u8>> {
     let verbatim = call.request.verbatim.as_ref()?;
-    if !dialect.forwards_verbatim(&call.request) {
+    if !dialect.forwards_verbatim() {
         return None;
     }
     let members: Members<'_> = serde_json::from_slice(verbatim).ok()?;
@@ -66,31 +69,72 @@ pub(super) fn forward(call: &Call, dialect: Dialect, more: &[String], mode: Mode
     if mode == Mode::Streamed && dialect.asks_usage() {
         out.put_raw("\"stream_options\"", &stream_options(&members)?);
     }
-    if let Some(limit) = call.request.max_tokens {
-        let field = match dialect.limit_field(&call.upstream_model) {
-            LimitField::MaxTokens => "max_tokens",
-            LimitField::MaxCompletionTokens => "max_completion_tokens",
-        };
-        out.put(field, &limit)?;
-    }
-    let client_heats = members.last("temperature").is_some_and(|value| value != "null");
-    if let Some(temperature) = call.request.sampling.temperature.filter(|_| call.takes_sampling && !client_heats) {
+    put_limit(&mut out, call, dialect, &members)?;
+    let is_set = |name: &str| members.last(name).is_some_and(|value| value != "null");
+    let heated = is_set("temperature");
+    if let Some(temperature) = call.temperature().filter(|_| !heated) {
         out.put("temperature", &temperature)?;
     }
+    let renames = dialect.renames_roles(&call.request);
     let passes = |name: &str| {
-        let sampling = SAMPLING.contains(&name);
-        let unheated = name == "temperature" && !client_heats;
         let listed = FORWARDED.contains(&name) || more.iter().any(|more| more == name);
-        listed && !OURS.contains(&name) && (call.takes_sampling || !sampling) && !unheated
+        listed && !OURS.contains(&name) && (heated || name != "temperature")
     };
     let passed = || members.0.iter().enumerate().filter(|(_, member)| passes(&member.name));
     let last: HashMap<&str, usize> = passed().map(|(place, member)| (&*member.name, place)).collect();
     for (place, Member { name, key, value }) in passed() {
-        if last.get(&**name) == Some(&place) {
-            out.put_raw(key, value);
+        if last.get(&**name) != Some(&place) {
+            continue;
+        }
+        match renames && name == "messages" {
+            true => out.put_raw(key, &with_roles(value, dialect)?),
+            false => out.put_raw(key, value),
         }
     }
     Some(out.close())
+}
+
+/// Writes the bound on the answer: as the client wrote it and under its names, unless it is more than this call may
+/// have or the model knows another name only. Without one of the client's, under the name of the model.
+fn put_limit(out: &mut Object, call: &Call, dialect: Dialect, members: &Members<'_>) -> Option<()> {
+    let Some(limit) = call.max_tokens() else { return Some(()) };
+    let field = match dialect.limit_field(&call.upstream_model) {
+        LimitField::MaxTokens => "max_tokens",
+        LimitField::MaxCompletionTokens => "max_completion_tokens",
+    };
+    let own = LIMITS.map(|name| (name, members.last(name).filter(|value| *value != "null")));
+    if own.iter().all(|(_, value)| value.is_none()) || field == "max_completion_tokens" {
+        return out.put(field, &limit);
+    }
+    for (name, value) in own {
+        let Some(value) = value else { continue };
+        let within = value.parse::<f64>().is_ok_and(|sent| sent <= f64::from(limit));
+        match within {
+            true => out.put_raw(&format!("\"{name}\""), value),
+            false => out.put(name, &limit)?,
+        }
+    }
+    Some(())
+}
+
+/// The client's messages with roles that the server knows; all else in them is unchanged.
+fn with_roles(messages: &str, dialect: Dialect) -> Option<String> {
+    #[derive(Deserialize)]
+    struct OfRole {
+        role: Role,
+    }
+    let messages: Vec<&RawValue> = serde_json::from_str(messages).ok()?;
+    let message = |message: &&RawValue| {
+        let OfRole { role } = serde_json::from_str(message.get()).ok()?;
+        match dialect.role(role) {
+            name if role == Role::Developer => {
+                String::from_utf8(with_members(message.get().as_bytes(), &[("role", name.into())])?).ok()
+            }
+            _ => Some(message.get().to_owned()),
+        }
+    };
+    let messages: Option<Vec<String>> = messages.iter().map(message).collect();
+    Some(format!("[{}]", messages?.join(",")))
 }
 
 /// The client's stream options plus usage.
@@ -116,17 +160,18 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::{ChatRequest, Message, Role, Sampling, Timeouts};
+    use crate::{ChatDefaults, ChatRequest, Message, Role, Timeouts};
 
     fn call(verbatim: String, takes_sampling: bool) -> Call {
         let second = Duration::from_secs(1);
         Call {
             upstream_model: "the \"model\"".to_owned(),
             takes_sampling,
+            reasons: false,
+            max_output: None,
             request: Arc::new(ChatRequest {
                 messages: vec![Message::text(Role::User, "hi")],
-                sampling: Sampling { temperature: Some(0.5), ..Sampling::default() },
-                max_tokens: Some(9),
+                defaults: ChatDefaults { temperature: Some(0.5), max_tokens: Some(9) },
                 verbatim: Some(verbatim.into()),
                 ..ChatRequest::default()
             }),
@@ -137,25 +182,50 @@ mod tests {
     }
 
     #[test]
-    fn the_length_is_sent_in_the_field_of_the_model() {
-        let body = |dialect, model: &str| {
-            let mut call = call(r#"{"max_tokens":1,"max_completion_tokens":2}"#.to_owned(), false);
+    fn the_length_keeps_its_name_unless_the_model_knows_another_only() {
+        let body = |dialect, model: &str, sent: &str, bound: Option<u32>| {
+            let mut call = call(sent.to_owned(), false);
             call.upstream_model = model.to_owned();
-            String::from_utf8(forward(&call, dialect, &[], Mode::Whole).unwrap()).unwrap()
+            Arc::make_mut(&mut call.request).max_tokens = bound;
+            let body: Value = serde_json::from_slice(&forward(&call, dialect, &[], Mode::Whole).unwrap()).unwrap();
+            LIMITS.map(|name| body.get(name).and_then(Value::as_u64))
         };
-        assert_eq!(body(Dialect::OpenAi, "o3"), r#"{"model":"o3","stream":false,"max_completion_tokens":9}"#);
-        assert_eq!(body(Dialect::OpenAi, "gpt-4o"), r#"{"model":"gpt-4o","stream":false,"max_tokens":9}"#);
-        assert_eq!(body(Dialect::Common, "o3"), r#"{"model":"o3","stream":false,"max_tokens":9}"#);
+        let (tokens, completion) = (r#"{"max_tokens":5}"#, r#"{"max_completion_tokens":5}"#);
+        for (dialect, model, sent, bound, expected) in [
+            (Dialect::Common, "m", tokens, 5, [Some(5), None]),
+            (Dialect::Common, "m", completion, 5, [None, Some(5)]),
+            (Dialect::OpenAi, "gpt-4o", completion, 5, [None, Some(5)]),
+            (Dialect::OpenAi, "o3", tokens, 5, [None, Some(5)]),
+            (Dialect::OpenAi, "o3", completion, 5, [None, Some(5)]),
+            // What is left of the client's limit is less.
+            (Dialect::Common, "m", completion, 3, [None, Some(3)]),
+            (Dialect::Common, "m", r#"{"max_tokens":9,"max_completion_tokens":5}"#, 5, [Some(5), Some(5)]),
+        ] {
+            assert_eq!(body(dialect, model, sent, Some(bound)), expected, "{dialect:?} {model} {sent} {bound}");
+        }
+        // The default, under the name of the model.
+        assert_eq!(body(Dialect::OpenAi, "gpt-4o", r#"{"max_tokens":null}"#, None), [Some(9), None]);
     }
 
     #[test]
-    fn fields_are_sent_only_to_dialects_that_have_them() {
-        let mut call = call("{}".to_owned(), true);
-        let forwards = |call: &Call, dialect| forward(call, dialect, &[], Mode::Whole).is_some();
-        assert!(forwards(&call, Dialect::OpenAi) && forwards(&call, Dialect::Common));
-        assert!(!forwards(&call, Dialect::Mistral));
+    fn a_model_that_thinks_gets_no_defaults() {
+        let mut call = call(r#"{"messages":[]}"#.to_owned(), true);
+        call.reasons = true;
+        let body = forward(&call, Dialect::Common, &[], Mode::Whole).unwrap();
+        assert_eq!(String::from_utf8(body).unwrap(), r#"{"model":"the \"model\"","stream":false,"messages":[]}"#);
+    }
+
+    #[test]
+    fn a_role_that_the_server_does_not_know_is_renamed_and_nothing_else() {
+        let body = r#"{"messages":[{"x": 1.50,"role":"developer","content":"be brief"}, {"role" :"user","content":"hi"}],"verbosity":"low"}"#;
+        let mut call = call(body.to_owned(), false);
         Arc::make_mut(&mut call.request).messages.push(Message::text(Role::Developer, "be brief"));
-        assert!(forwards(&call, Dialect::OpenAi) && !forwards(&call, Dialect::Common));
+        let sent = |dialect| String::from_utf8(forward(&call, dialect, &[], Mode::Whole).unwrap()).unwrap();
+        let messages = r#"[{"role":"system","x":1.50,"content":"be brief"},{"role" :"user","content":"hi"}]"#;
+        let renamed = sent(Dialect::Common);
+        assert!(renamed.ends_with(&format!(r#""messages":{messages},"verbosity":"low"}}"#)), "{renamed}");
+        assert!(sent(Dialect::OpenAi).contains(r#""role":"developer""#));
+        assert!(forward(&call, Dialect::Mistral, &[], Mode::Whole).is_none());
     }
 
     #[test]
@@ -258,7 +328,7 @@ mod tests {
             let sent: Members<'_> = serde_json::from_slice(&body).unwrap();
             let heats = members.iter().rev().find(|((name, _), _)| name == "temperature").is_some_and(|(_, v)| v != "null");
             let is_ours = |name: &str| {
-                OURS.contains(&name) || (name == "temperature" && !heats) || (!takes_sampling && SAMPLING.contains(&name))
+                OURS.contains(&name) || (name == "temperature" && !heats)
             };
             let later = |place: usize, name: &str| members[place + 1..].iter().any(|((later, _), _)| later == name);
             let kept: Vec<(&str, &str)> = members
@@ -279,7 +349,17 @@ mod tests {
                 let options = if given { "{\"include_usage\":true,\"model\":1}" } else { "{\"include_usage\":true}" };
                 expected.push(("stream_options", options));
             }
-            expected.push(("max_tokens", "9"));
+            let limits: Vec<(&str, &str)> = LIMITS
+                .into_iter()
+                .filter_map(|limit| Some((limit, &*members.iter().rev().find(|((name, _), _)| name == limit)?.1)))
+                .filter(|(_, value)| *value != "null")
+                .collect();
+            match limits.is_empty() {
+                true => expected.push(("max_tokens", "9")),
+                false => expected.extend(limits.into_iter().map(|(name, value)| {
+                    (name, if value.parse::<f64>().is_ok_and(|sent| sent <= 9.0) { value } else { "9" })
+                })),
+            }
             if takes_sampling && !heats {
                 expected.push(("temperature", "0.5"));
             }

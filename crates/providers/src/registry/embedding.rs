@@ -114,8 +114,8 @@ impl Registry {
                 _ => name,
             };
             let setting = p.missing.clone()?;
-            self.embedding_at(p, model)?;
-            Some((p, setting))
+            let named = self.embedding_at(p, model).is_some();
+            (named || (p.takes_any && model != name)).then_some((p, setting))
         });
         if let Some((provider, setting)) = keyless {
             return unconfigured(&provider.id, setting);
@@ -124,9 +124,12 @@ impl Registry {
             let of_provider = name.strip_prefix(m.provider.as_str()).and_then(|rest| rest.strip_prefix('/'));
             [Some(name), of_provider].into_iter().flatten().any(|name| is(m, name))
         });
-        match known {
-            Some(entry) => unconfigured(&entry.provider, self.setting_of(&entry.provider)),
-            None => ResolveError::NotFound { model: name.to_owned() },
+        if let Some(entry) = known {
+            return unconfigured(&entry.provider, self.setting_of(&entry.provider));
+        }
+        match self.keyless_for_any(name) {
+            Some((provider, setting)) if !self.is_chat(name) => unconfigured(provider, setting),
+            _ => ResolveError::NotFound { model: name.to_owned() },
         }
     }
 }
@@ -159,7 +162,10 @@ fn embedding_candidate(
         model_id: entry.map_or(upstream, |entry| &entry.id).to_owned(),
         entry: None,
         takes_sampling: false,
+        reasons: false,
+        max_output: None,
         price: entry.map(Price::of_embedding).or(provider.price),
         named_by,
+        stands_in: false,
     }
 }

@@ -23,7 +23,7 @@ pub struct ListedModel {
 }
 
 impl Registry {
-    /// Returns the catalogue's models in order, then models named only in the configuration; each id once.
+    /// Returns the catalogue's models in order, then models named only in the configuration, then aliases; each id once.
     pub fn list(&self) -> Vec<ListedModel> {
         let catalogue = self.catalogue.models().iter();
         let mut listed: Vec<ListedModel> =
@@ -38,7 +38,27 @@ impl Registry {
                 }
             }
         }
+        let aliases = self.routing.aliases.keys().filter(|alias| seen.insert((*alias).clone()));
+        listed.extend(aliases.map(|alias| self.listed_alias(alias)));
         listed
+    }
+
+    /// An alias has the properties of the model that would answer first.
+    fn listed_alias(&self, alias: &str) -> ListedModel {
+        let first = self.resolve(Some(alias)).map(|candidates| candidates.into_iter().next());
+        let (candidate, setting) = match first {
+            Ok(candidate) => (candidate, None),
+            Err(ResolveError::Unconfigured { setting, .. }) => (None, Some(setting)),
+            Err(ResolveError::NotFound { .. }) => (None, None),
+        };
+        ListedModel {
+            id: alias.to_owned(),
+            configured: candidate.is_some(),
+            provider: candidate.as_ref().map(|candidate| candidate.provider_id.clone()).unwrap_or_default(),
+            price: candidate.as_ref().and_then(|candidate| candidate.price),
+            entry: candidate.and_then(|candidate| candidate.entry),
+            setting,
+        }
     }
 
     fn listed(&self, id: &str, otherwise: &str, entry: Option<&ModelEntry>) -> ListedModel {

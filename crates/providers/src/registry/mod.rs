@@ -4,14 +4,20 @@
 //! 1. A provider without its key serves nothing.
 //! 2. A provider serves the models in its `models`, by our id or by its own name; `*` accepts any other name unchanged.
 //!    Providers that name a model precede those that accept it by `*`.
-//! 3. After the providers of the requested model comes the rest of the chain, each with the first model that it names;
-//!    a provider that only has `*` gets the requested name.
-//! 4. The embedded model requested by name has no fallback: such a caller wants no cost and no data leaving the server.
-//! 5. A family is its own chain: its order, as far as configured, then the embedded model.
+//! 3. A named model is answered by no other one, except by those that the operator allowed: the models equivalent to it,
+//!    its fallbacks, and the rest of a chain whose order is configured, each provider with the first model that it names
+//!    (one that only has `*` gets the requested name). Without a configured order a named model has its own providers only.
+//! 4. `provider/model` is that model at that provider and nothing else.
+//! 5. The embedded model requested by name has no chain behind it: such a caller wants no cost and no data leaving the
+//!    server.
+//! 6. A request without a model, or for `default`, has the whole chain. A family is its own chain: its order, as far as
+//!    configured, then the embedded model.
+//! 7. An alias stands for its models: for one as if that was requested, for several as a list of the request's own.
 
 mod embedding;
 mod list;
 mod resolve;
+mod routing;
 mod rules;
 mod settings;
 
@@ -23,6 +29,7 @@ use crate::{Catalogue, ModelEntry, Price};
 pub use embedding::ListedEmbedding;
 pub use list::ListedModel;
 pub use resolve::{Candidate, NamedBy, ResolveError};
+pub use routing::RoutingSettings;
 pub use rules::ModelRules;
 pub use settings::{ProviderKind, ProviderSettings, RegistryError};
 
@@ -36,6 +43,9 @@ pub struct Registry {
     /// The chain in order, then providers outside it in configuration order.
     providers: Vec<Provider>,
     chain_len: usize,
+    /// Whether the order of the chain is configured: only then it also stands behind a named model.
+    chain_is_configured: bool,
+    routing: RoutingSettings,
 }
 
 /// A provider with validated settings.
@@ -70,6 +80,7 @@ impl Registry {
         if !providers.iter().any(|p| p.kind == ProviderKind::Embedded) {
             providers.push(Provider::embedded(EMBEDDED_PROVIDER));
         }
+        let chain_is_configured = chain_order.is_some();
         let order = match chain_order {
             Some(order) => order,
             None => settings::default_order(&providers),
@@ -86,7 +97,7 @@ impl Registry {
         }
         let chain_len = sorted.len();
         sorted.append(&mut providers);
-        Ok(Self { catalogue, providers: sorted, chain_len })
+        Ok(Self { catalogue, providers: sorted, chain_len, chain_is_configured, routing: RoutingSettings::default() })
     }
 
     /// Returns the catalogue.
@@ -102,6 +113,7 @@ impl Registry {
         let of_provider =
             |provider: &Provider| provider.names(name) || provider.embeddings.iter().any(|model| model == name);
         name == "default"
+            || self.routing.aliases.contains_key(name)
             || catalogue.model(name).is_some()
             || catalogue.embedding(name).is_some()
             || catalogue.family(name).is_some()
@@ -112,6 +124,16 @@ impl Registry {
     /// Returns the provider ids of the chain in order, including those without their key.
     pub fn chain(&self) -> impl Iterator<Item = &str> {
         self.providers.iter().take(self.chain_len).map(|p| p.id.as_str())
+    }
+
+    /// Returns the environment variable of the key that this provider lacks, if it lacks one.
+    pub fn missing_key(&self, provider: &str) -> Option<&str> {
+        self.missing_keys().find(|(id, _)| *id == provider).map(|(_, variable)| variable)
+    }
+
+    /// Returns the providers that lack their key, each with the environment variable that should hold it.
+    pub fn missing_keys(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.providers.iter().filter_map(|p| Some((p.id.as_str(), p.missing.as_deref()?)))
     }
 
     fn usable_chain(&self) -> impl Iterator<Item = &Provider> {
@@ -161,26 +183,30 @@ impl Registry {
             Some(entry) if entry.upstream.is_some() => entry.id.clone(),
             _ => upstream.to_owned(),
         };
-        let takes_sampling = entry.as_ref().map_or_else(|| self.takes_sampling(upstream), |e| e.takes_sampling);
+        // A model outside this provider's catalogue has the properties of the one of the same name elsewhere.
+        let known = entry.as_ref().or_else(|| self.model_named(upstream));
+        let openai_reasoning = || crate::openai::is_openai_reasoning(upstream);
+        // OpenAI's reasoning models reject any temperature but the default.
+        let takes_sampling = known.map_or_else(|| !openai_reasoning(), |model| model.takes_sampling);
+        let reasons = known.map_or_else(openai_reasoning, |model| model.reasons);
+        let max_output = known.and_then(|model| model.max_tokens);
         Candidate {
             provider_id: provider.id.clone(),
             upstream_model: upstream.to_owned(),
             model_id,
             takes_sampling,
+            reasons,
+            max_output,
             price: provider.price.or_else(|| entry.as_ref().map(Price::of)),
             entry,
             named_by,
+            stands_in: false,
         }
     }
 
-    /// For a model outside this provider's catalogue: the catalogue's properties of the same name elsewhere; otherwise
-    /// no for OpenAI's reasoning models (they reject any non-default temperature) and yes for all others.
-    fn takes_sampling(&self, name: &str) -> bool {
-        self.catalogue
-            .models()
-            .iter()
-            .find(|m| m.id == name || m.upstream.as_deref() == Some(name))
-            .map_or_else(|| !crate::openai::is_openai_reasoning(name), |m| m.takes_sampling)
+    /// Returns the catalogue's model that has this name, whatever its provider.
+    fn model_named(&self, name: &str) -> Option<&ModelEntry> {
+        self.catalogue.models().iter().find(|m| m.id == name || m.upstream.as_deref() == Some(name))
     }
 }
 

@@ -25,13 +25,23 @@ pub struct Candidate {
     pub entry: Option<ModelEntry>,
     /// Whether the model accepts sampling parameters.
     pub takes_sampling: bool,
+    /// Whether the model thinks in tokens before it answers: neither a default temperature nor a default length suits it.
+    pub reasons: bool,
+    /// Largest number of answer tokens of the model; `None` if it is unknown.
+    pub max_output: Option<u32>,
     /// Price; `None` if it is unknown, which does not mean free.
     pub price: Option<Price>,
     /// Origin of the upstream name.
     pub named_by: NamedBy,
+    /// Whether it is in the place of the requested model, as the settings allow.
+    pub stands_in: bool,
 }
 
 impl Candidate {
+    fn standing_in(self) -> Self {
+        Self { stands_in: true, ..self }
+    }
+
     /// Returns whether the fault is not the provider's: a client invented a name that `*` accepted, and the provider
     /// does not know it. Failover continues without a penalty (otherwise one client could open a provider's breaker for
     /// everyone), and `model_not_found` is returned if no other provider knows it.
@@ -68,19 +78,19 @@ impl Registry {
     /// # Errors
     /// [`ResolveError`] when no usable provider serves the name.
     pub fn resolve(&self, requested: Option<&str>) -> Result<Vec<Candidate>, ResolveError> {
-        let name = requested.map(str::trim).filter(|name| !name.is_empty());
-        let mut candidates = match name {
-            None | Some("default") => self.rest_of_chain(None),
-            Some(name) => match self.catalogue.family(name) {
-                Some(family) => self.family_chain(&family.order),
-                None => self.model_chain(name)?,
-            },
+        let name = requested.map(str::trim).filter(|name| !name.is_empty()).unwrap_or("default");
+        let mut candidates = match self.routing.aliases.get(name).map(Vec::as_slice) {
+            Some([model]) => self.of_name(model),
+            Some(models) => self.of_list(models),
+            None => self.of_name(name),
         };
-        keep_first(&mut candidates);
-        if candidates.is_empty() {
-            return Err(self.nothing_configured(name.unwrap_or("default")));
+        // Those of an alias; those of a model are among its own candidates already.
+        if self.routing.aliases.contains_key(name) {
+            candidates = self.with_stand_ins(candidates, self.fallbacks(&[name]));
         }
-        Ok(candidates)
+        let mut candidates = candidates?;
+        keep_first(&mut candidates);
+        if candidates.is_empty() { Err(self.nothing_configured(name)) } else { Ok(candidates) }
     }
 
     /// Returns the candidates for models in order of preference, best first, each once, never empty. None or one name
@@ -89,8 +99,32 @@ impl Registry {
     /// unless all are: then the error of the first one is returned.
     pub fn resolve_list(&self, requested: &[String]) -> Result<Vec<Candidate>, ResolveError> {
         let [_, _, ..] = requested else { return self.resolve(requested.first().map(String::as_str)) };
+        let models = requested.iter().flat_map(|name| match self.routing.aliases.get(name.trim()) {
+            Some(models) => models.as_slice(),
+            None => std::slice::from_ref(name),
+        });
+        let mut candidates = self.of_list(models)?;
+        keep_first(&mut candidates);
+        let first = requested.first().map_or("default", |name| name.trim());
+        if candidates.is_empty() { Err(self.nothing_configured(first)) } else { Ok(candidates) }
+    }
+
+    /// Returns the candidates of a name that is no alias.
+    fn of_name(&self, name: &str) -> Result<Vec<Candidate>, ResolveError> {
+        match self.catalogue.family(name) {
+            _ if name == "default" => Ok(self.rest_of_chain(None)),
+            Some(family) => Ok(self.family_chain(&family.order)),
+            None => self.model_chain(name),
+        }
+    }
+
+    /// Returns the candidates of these models and no others, each name as if it was alone, without what stands behind it.
+    pub(super) fn of_list<'a>(
+        &self,
+        models: impl IntoIterator<Item = &'a String>,
+    ) -> Result<Vec<Candidate>, ResolveError> {
         let (mut candidates, mut stand_ins, mut lacking) = (Vec::new(), Vec::new(), None);
-        for name in requested {
+        for name in models {
             let found = match name.trim() {
                 "" | "default" => Ok(self.rest_of_chain(None)),
                 name => match self.catalogue.family(name) {
@@ -98,7 +132,7 @@ impl Registry {
                         stand_ins.extend(self.family_fallback());
                         Ok(self.family(&family.order))
                     }
-                    None => self.own(name).map(|(own, _)| own),
+                    None => self.own(name).map(|own| own.candidates),
                 },
             };
             match found {
@@ -110,12 +144,10 @@ impl Registry {
             }
         }
         candidates.append(&mut stand_ins);
-        keep_first(&mut candidates);
-        if candidates.is_empty() {
-            let first = requested.first().map_or("default", |name| name.trim());
-            return Err(lacking.unwrap_or_else(|| self.nothing_configured(first)));
+        match lacking {
+            Some(unconfigured) if candidates.is_empty() => Err(unconfigured),
+            _ => Ok(candidates),
         }
-        Ok(candidates)
     }
 
     /// The first usable candidate that the settings name for this model.
@@ -144,33 +176,66 @@ impl Registry {
         Some(self.candidate(embedded, EMBEDDED_MODEL, NamedBy::Settings))
     }
 
+    /// Returns the model's own providers, then those of the models that the settings allow in its place.
     fn model_chain(&self, name: &str) -> Result<Vec<Candidate>, ResolveError> {
-        let (mut candidates, model) = self.own(name)?;
-        if !candidates.iter().all(|c| self.is_embedded(&c.provider_id)) {
-            candidates.extend(self.rest_of_chain(Some(model)));
+        let own = self.own(name);
+        if own.as_ref().is_ok_and(|own| own.pinned) {
+            return own.map(|own| own.candidates);
+        }
+        let candidates = own.map(|own| own.candidates);
+        let names = self.names_of(name, candidates.as_deref().unwrap_or_default());
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let stand_ins = [self.equivalents(&names), self.fallbacks(&names)].concat();
+        let mut candidates = self.with_stand_ins(candidates, stand_ins)?;
+        let only_embedded = candidates.iter().all(|c| self.is_embedded(&c.provider_id));
+        if self.chain_is_configured && !only_embedded {
+            // A provider that accepts any name is requested the same model.
+            let stands_in = |c: Candidate| Candidate { stands_in: c.named_by == NamedBy::Settings, ..c };
+            candidates.extend(self.rest_of_chain(Some(name)).into_iter().map(stands_in));
         }
         Ok(candidates)
     }
 
-    /// Returns the model's own providers, at least one, and its name there.
-    fn own<'a>(&self, name: &'a str) -> Result<(Vec<Candidate>, &'a str), ResolveError> {
+    /// Appends the candidates that may stand in. A model that is known and not configured is served by them alone.
+    fn with_stand_ins(
+        &self,
+        own: Result<Vec<Candidate>, ResolveError>,
+        stand_ins: Vec<Candidate>,
+    ) -> Result<Vec<Candidate>, ResolveError> {
+        let stand_ins: Vec<Candidate> = stand_ins.into_iter().map(Candidate::standing_in).collect();
+        match own {
+            Err(ResolveError::Unconfigured { .. }) if !stand_ins.is_empty() => Ok(stand_ins),
+            own => own.map(|own| own.into_iter().chain(stand_ins).collect()),
+        }
+    }
+
+    /// Returns the model's own providers, at least one.
+    fn own(&self, name: &str) -> Result<Own, ResolveError> {
         let mut candidates: Vec<Candidate> = self.naming(name).collect();
         if name == EMBEDDED_MODEL {
             // Another server of this kind may name it too; it is addressed as `provider/muster-core`.
             candidates.retain(|c| self.is_embedded(&c.provider_id));
         }
-        let mut model = name;
         if candidates.is_empty()
             && let Some((provider, rest)) = self.split(name)
+            && let Some(candidate) = self.at(provider, rest)
         {
-            candidates.extend(self.at(provider, rest));
-            model = rest;
+            return Ok(Own { candidates: vec![candidate], pinned: true });
         }
-        if candidates.is_empty() {
-            model = name;
+        if candidates.is_empty() && !self.is_pinned_to_keyless(name) {
             candidates.extend(self.usable().filter(|p| p.takes_any).map(|p| self.candidate(p, name, NamedBy::Client)));
         }
-        if candidates.is_empty() { Err(self.explain(name)) } else { Ok((candidates, model)) }
+        if candidates.is_empty() { Err(self.explain(name)) } else { Ok(Own { candidates, pinned: false }) }
+    }
+
+    /// Whether the name pins a provider that has no key, so that no other provider may serve it.
+    fn is_pinned_to_keyless(&self, name: &str) -> bool {
+        self.split(name).is_some_and(|(provider, model)| provider.missing.is_some() && self.offers(provider, model))
+    }
+
+    /// Whether the provider would serve the model if it had its key.
+    pub(super) fn offers(&self, provider: &Provider, model: &str) -> bool {
+        provider.takes_any || self.upstream_of(provider, model).is_some()
     }
 
     /// Splits `provider/model` of a configured provider.
@@ -224,8 +289,8 @@ impl Registry {
                 _ => name,
             };
             let setting = p.missing.clone()?;
-            self.upstream_of(p, model)?;
-            Some((p, setting))
+            let named = self.upstream_of(p, model).is_some();
+            (named || (p.takes_any && model != name)).then_some((p, setting))
         });
         if let Some((provider, setting)) = keyless {
             return unconfigured(&provider.id, setting);
@@ -234,10 +299,21 @@ impl Registry {
             let of_provider = name.strip_prefix(m.provider.as_str()).and_then(|rest| rest.strip_prefix('/'));
             [Some(name), of_provider].into_iter().flatten().any(|n| m.id == n || m.upstream.as_deref() == Some(n))
         });
-        let Some(entry) = known else {
-            return ResolveError::NotFound { model: name.to_owned() };
-        };
-        unconfigured(&entry.provider, self.setting_of(&entry.provider))
+        if let Some(entry) = known {
+            return unconfigured(&entry.provider, self.setting_of(&entry.provider));
+        }
+        match self.keyless_for_any(name) {
+            Some((provider, setting)) => unconfigured(provider, setting),
+            None => ResolveError::NotFound { model: name.to_owned() },
+        }
+    }
+
+    /// Returns a provider that accepts any name and may have this one, and the key that it lacks.
+    pub(super) fn keyless_for_any(&self, name: &str) -> Option<(&str, String)> {
+        // A name of a provider that is configured is no model of another one.
+        let of_other = name.split_once('/').is_some_and(|(id, _)| self.providers.iter().any(|p| p.id == id));
+        let keyless = self.providers.iter().filter(|p| p.takes_any && !of_other && !name.is_empty());
+        keyless.filter_map(|p| Some((p.id.as_str(), p.missing.clone()?))).next()
     }
 
     /// The setting needed for this provider to serve one more of its models.
@@ -264,6 +340,13 @@ impl Registry {
         };
         ResolveError::Unconfigured { model: name.to_owned(), provider, setting }
     }
+}
+
+/// The providers of one model.
+struct Own {
+    candidates: Vec<Candidate>,
+    /// Requested as `provider/model`.
+    pinned: bool,
 }
 
 /// Removes duplicate candidates.

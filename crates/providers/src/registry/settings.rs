@@ -148,6 +148,14 @@ pub enum RegistryError {
     /// The chain order is empty.
     #[error("[chain] order is empty; name at least \"embedded\", or leave the setting out")]
     EmptyOrder,
+    /// An alias, a fallback or a group of equivalent models cannot be used.
+    #[error("{place}: {why}")]
+    Routing {
+        /// The setting.
+        place: String,
+        /// What is wrong, and how to correct it.
+        why: String,
+    },
 }
 
 pub(super) fn check(settings: &[ProviderSettings]) -> Result<Vec<Provider>, RegistryError> {

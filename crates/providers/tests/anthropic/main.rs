@@ -16,7 +16,9 @@ mod support;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use muster_providers::{AnthropicAdapter, Call, ChatRequest, ChatStream, Fault, HttpConfig, Message, Role, Secret};
+use muster_providers::{
+    AnthropicAdapter, Call, ChatDefaults, ChatRequest, ChatStream, Fault, HttpConfig, Message, Role, Secret,
+};
 use serde_json::{Value, json};
 use support::{KEY, LONG, call_within};
 

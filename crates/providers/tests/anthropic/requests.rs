@@ -125,11 +125,11 @@ async fn streams_are_requested() {
 #[tokio::test]
 async fn sampling_bounds_and_user_are_encoded() {
     let sampling = Sampling {
-        temperature: Some(1.5),
-        top_p: Some(0.5),
+        temperature: Some(0.5),
+        top_p: None,
         presence_penalty: Some(0.0),
         frequency_penalty: Some(0.0),
-        seed: Some(7),
+        seed: None,
         stop: vec!["END".into()],
     };
     let request = ChatRequest { sampling, max_tokens: Some(1024), user: Some("u-1".into()), ..hello() };
@@ -137,8 +137,7 @@ async fn sampling_bounds_and_user_are_encoded() {
         "model": "claude-sonnet-4-5",
         "max_tokens": 1024,
         "messages": [{"role": "user", "content": [{"type": "text", "text": "Hello"}]}],
-        // The two are refused together by the models since Claude 4.1, and 1 is the highest.
-        "temperature": 1.0,
+        "temperature": 0.5,
         "stop_sequences": ["END"],
         "metadata": {"user_id": "u-1"},
         "stream": false,
@@ -148,10 +147,38 @@ async fn sampling_bounds_and_user_are_encoded() {
     without.takes_sampling = false;
     expected.as_object_mut().unwrap().remove("temperature");
     assert_eq!(sent_call(without).await, expected);
+    // A default gives way to what the client sent: models since Claude 4.1 reject the two together.
     let mut request = request;
     request.sampling.temperature = None;
+    request.sampling.top_p = Some(0.5);
+    request.defaults.temperature = Some(0.7);
     expected["top_p"] = json!(0.5);
+    assert_eq!(sent(request.clone()).await, expected);
+    // What the client sent goes on, and the provider decides.
+    request.sampling.temperature = Some(0.25);
+    expected["temperature"] = json!(0.25);
     assert_eq!(sent(request).await, expected);
+}
+
+#[tokio::test]
+async fn a_model_that_thinks_gets_no_default_and_its_own_maximum() {
+    let defaults = ChatDefaults { max_tokens: Some(2000), temperature: Some(0.5) };
+    let call = |reasons| Call { reasons, max_output: Some(128_000), ..asking(ChatRequest { defaults, ..hello() }) };
+    let bounds = |body: Value| (body["max_tokens"].as_u64(), body["temperature"].as_f64());
+    assert_eq!(bounds(sent_call(call(true)).await), (Some(128_000), None));
+    assert_eq!(bounds(sent_call(call(false)).await), (Some(2000), Some(0.5)));
+}
+
+#[tokio::test]
+async fn what_this_api_cannot_express_is_refused_by_name() {
+    for (sampling, param) in [
+        (Sampling { temperature: Some(1.5), ..Sampling::default() }, "temperature"),
+        (Sampling { seed: Some(7), ..Sampling::default() }, "seed"),
+    ] {
+        let (addr, _) = recording().await;
+        let fault = adapter(addr).complete(asking(ChatRequest { sampling, ..hello() })).await.unwrap_err();
+        assert_eq!(fault.param.as_deref(), Some(param));
+    }
 }
 
 #[tokio::test]

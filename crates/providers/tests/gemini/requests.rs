@@ -190,7 +190,7 @@ async fn a_model_without_sampling_gets_none_but_keeps_its_bounds() {
     let body: Value = serde_json::from_str(&sent(call).await.body).unwrap();
     assert_eq!(
         body["generationConfig"],
-        json!({"maxOutputTokens": 100, "stopSequences": ["END"], "responseMimeType": "application/json"})
+        json!({"seed": 7, "maxOutputTokens": 100, "stopSequences": ["END"], "responseMimeType": "application/json"})
     );
 }
 

@@ -207,6 +207,8 @@ pub(crate) fn call_within(timeouts: Timeouts) -> Call {
     Call {
         upstream_model: "m".to_owned(),
         takes_sampling: true,
+        reasons: false,
+        max_output: None,
         request: Arc::new(ChatRequest {
             messages: vec![Message::text(Role::User, "a prompt nobody else may read")],
             ..ChatRequest::default()

@@ -8,7 +8,7 @@ use actix_web::http::header::ContentType;
 use actix_web::{HttpMessage, HttpRequest, HttpResponse, web};
 use muster_core::ids::{IdKind, new_id};
 use muster_gateway::{AnswerStream, CompletedChat};
-use muster_providers::with_members;
+use muster_providers::{ChatDefaults, with_members};
 use serde_json::Value;
 
 pub use request::ChatCompletionBody;
@@ -48,7 +48,9 @@ pub async fn complete(
     let Metered { body, sent, reservation, .. } = request;
     chat::check_extensions(&app, &body.extensions)?;
     http.extensions_mut().insert(BodyTags(body.tags.clone()));
-    let call = chat::gateway_request(&http, Some(body.model.clone()), body.request(sent), &reservation)?;
+    let temperature = app.live().config.chat.default_temperature.value();
+    let request = body.request(sent, ChatDefaults { temperature, ..chat::defaults(&app) });
+    let call = chat::gateway_request(&http, Some(body.model.clone()), request, &reservation)?;
     let (id, created) = (new_id(IdKind::ChatCompletion), app.clock.now().seconds());
     if body.stream {
         let (clock, now) = (app.clock.clone(), app.clock.clone());

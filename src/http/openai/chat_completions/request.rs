@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use muster_limits::Estimate;
 use muster_providers::{
-    ChatRequest, Message, PromptParts, ResponseFormat, Sampling, Tool, ToolChoice, collapse_duplicates,
+    ChatDefaults, ChatRequest, Message, PromptParts, ResponseFormat, Sampling, Tool, ToolChoice, collapse_duplicates,
     is_chat_extension, json_bytes,
 };
 use muster_request::{Fields, Request};
@@ -16,8 +16,6 @@ use crate::app::App;
 use crate::chat;
 use crate::guard::Priced;
 
-const DEFAULT_TEMPERATURE: f64 = 0.7;
-const DEFAULT_MAX_TOKENS: u32 = 2000;
 const MAX_STOPS: usize = 4;
 /// Fields that are passed on unchanged to a provider of the same wire format, and rejected for all others.
 const BEYOND: [&str; 6] = ["functions", "function_call", "logprobs", "top_logprobs", "logit_bias", "verbosity"];
@@ -53,6 +51,8 @@ pub struct ChatCompletionBody {
     #[request(with = chat::messages, schema = Vec<ChatMessageB>)]
     #[schema(min_items = 1)]
     pub messages: Vec<Message>,
+    /// Sampling temperature. The default is that of the settings (`chat.default_temperature`); models that think in tokens
+    /// or take no temperature get none.
     #[request(range = 0.0..=2.0)]
     #[schema(default = 0.7)]
     pub temperature: Option<f64>,
@@ -66,7 +66,9 @@ pub struct ChatCompletionBody {
     /// Texts that end the completion: one string, or up to four.
     #[request(with = stops, default, schema = crate::schema::TextOrTexts)]
     pub stop: Vec<String>,
-    /// Maximum number of completion tokens. `max_completion_tokens` is another name of this field.
+    /// Maximum number of completion tokens. `max_completion_tokens` is another name of this field; each reaches the model
+    /// under the name that was sent. The default is that of the settings (`chat.default_max_tokens`); models that think in
+    /// tokens get none.
     #[request(with = max_tokens)]
     #[schema(minimum = 1, default = 2000)]
     pub max_tokens: Option<u32>,
@@ -175,24 +177,22 @@ fn response_format(fields: &mut Fields<'_>, name: &str) -> Option<ResponseFormat
 }
 
 impl ChatCompletionBody {
-    fn limit(&self) -> u32 {
-        self.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS)
-    }
-
-    /// Returns the request in the internal form. `sent` is the body as received.
-    pub fn request(&self, sent: Bytes) -> ChatRequest {
+    /// Returns the request in the internal form. `sent` is the body as received, `defaults` what applies to what it leaves
+    /// open.
+    pub fn request(&self, sent: Bytes, defaults: ChatDefaults) -> ChatRequest {
         let single = |number: Option<f64>| number.map(|number| number as f32);
         ChatRequest {
             messages: self.messages.clone(),
             sampling: Sampling {
-                temperature: single(self.temperature.or(Some(DEFAULT_TEMPERATURE))),
+                temperature: single(self.temperature),
                 top_p: single(self.top_p),
                 presence_penalty: single(self.presence_penalty),
                 frequency_penalty: single(self.frequency_penalty),
                 seed: self.seed,
                 stop: self.stop.clone(),
             },
-            max_tokens: Some(self.limit()),
+            max_tokens: self.max_tokens,
+            defaults,
             format: self.response_format.clone(),
             user: self.user.clone(),
             tools: self.tools.clone(),
@@ -210,7 +210,7 @@ impl ChatCompletionBody {
 impl Priced for ChatCompletionBody {
     fn estimate(&self, app: &App) -> Estimate {
         // Each choice may be as long as the limit.
-        let answers = self.limit().saturating_mul(self.n.max(1));
+        let answers = chat::answer_tokens(app, self.max_tokens).saturating_mul(self.n.max(1));
         let parts = PromptParts {
             messages: self.messages.iter().collect(),
             tools: &self.tools,

@@ -15,7 +15,6 @@ use crate::chat;
 use crate::chat::read::{fit_choice, is_tool_name, tools_of};
 use crate::guard::Priced;
 
-const DEFAULT_MAX_TOKENS: u32 = 2000;
 const MAX_TOOL_NAME: usize = 64;
 const MAX_METADATA: usize = 16;
 
@@ -31,8 +30,8 @@ pub struct RepeatedFields {
     pub temperature: Option<f64>,
     /// Nucleus sampling, 0 to 1; null if the provider's default applied.
     pub top_p: Option<f64>,
-    /// Maximum number of completion tokens; 2000 by default.
-    pub max_output_tokens: u32,
+    /// Maximum number of completion tokens; null if none was requested.
+    pub max_output_tokens: Option<u32>,
     /// Choice of tools; `auto` by default.
     #[schema(value_type = crate::schema::WordOrObject)]
     pub tool_choice: Value,
@@ -76,8 +75,8 @@ pub struct ResponsesBody {
     pub temperature: Option<f64>,
     #[request(range = 0.0..=1.0)]
     pub top_p: Option<f64>,
+    /// Maximum number of completion tokens. There is no default: the model's own maximum applies.
     #[request(range = 1..=10_000_000)]
-    #[schema(default = 2000)]
     pub max_output_tokens: Option<u32>,
     /// `{"format": {"type": "text" | "json_object" | "json_schema", "name", "schema", "strict"?}}`.
     #[request(with = text_format, default, schema = Object)]
@@ -216,10 +215,6 @@ fn tool_choice(fields: &mut Fields<'_>, name: &str, tools: &[Tool]) -> Option<To
 }
 
 impl ResponsesBody {
-    fn limit(&self) -> u32 {
-        self.max_output_tokens.unwrap_or(DEFAULT_MAX_TOKENS)
-    }
-
     /// Returns the fields of the request that the response repeats.
     pub fn repeated_fields(&self) -> RepeatedFields {
         let AsSent { tool_choice, tools, text, reasoning } = &self.sent;
@@ -229,7 +224,7 @@ impl ResponsesBody {
             parallel_tool_calls: self.parallel_tool_calls.unwrap_or(true),
             temperature: self.temperature,
             top_p: self.top_p,
-            max_output_tokens: self.limit(),
+            max_output_tokens: self.max_output_tokens,
             tool_choice: tool_choice.clone().unwrap_or_else(|| json!("auto")),
             tools: tools.as_ref().and_then(Value::as_array).cloned().unwrap_or_default(),
             text: text.clone().unwrap_or_else(|| json!({ "format": { "type": "text" } })),
@@ -250,7 +245,7 @@ impl ResponsesBody {
                 top_p: single(self.top_p),
                 ..Sampling::default()
             },
-            max_tokens: Some(self.limit()),
+            max_tokens: self.max_output_tokens,
             format: self.text.clone(),
             user: self.user.clone(),
             tools: self.tools.clone(),
@@ -270,7 +265,7 @@ impl Priced for ResponsesBody {
             format: &self.text,
             unparsed_bytes: 0,
         };
-        chat::estimate(app, &parts, self.limit())
+        chat::estimate(app, &parts, chat::answer_tokens(app, self.max_output_tokens))
     }
 }
 
@@ -376,11 +371,8 @@ mod tests {
         let hints = json!({ "store": true, "include": ["reasoning.encrypted_content"], "truncation": "disabled",
             "reasoning": { "effort": "low" }, "background": false, "previous_response_id": null, "text": {},
             "service_tier": "auto", "max_tool_calls": 3, "top_logprobs": 0, "tools": [] });
-        let expected = ChatRequest {
-            messages: vec![Message::text(Role::User, "hi")],
-            max_tokens: Some(2000),
-            ..ChatRequest::default()
-        };
+        let expected =
+            ChatRequest { messages: vec![Message::text(Role::User, "hi")], max_tokens: None, ..ChatRequest::default() };
         assert_eq!(read(json!("hi"), hints), expected);
     }
 
@@ -392,7 +384,7 @@ mod tests {
         assert_eq!(
             repeated,
             json!({ "instructions": null, "metadata": { "k": "v" }, "parallel_tool_calls": true, "temperature": null,
-                "top_p": null, "max_output_tokens": 2000, "tool_choice": "required", "tools": tools,
+                "top_p": null, "max_output_tokens": null, "tool_choice": "required", "tools": tools,
                 "text": { "format": { "type": "text" } }, "reasoning": null, "truncation": "disabled", "user": null })
         );
     }
