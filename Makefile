@@ -31,9 +31,19 @@ help: ## list the targets
 ## Using it
 
 .PHONY: run
-run: setup-build models ## build and start the server; prints its address, an API key and a call to try
+run: ## build and start the server; prints its address, an API key and a call to try
+	@echo "== 1 of 3: tools for the build"
+	@$(MAKE) --no-print-directory setup-build
+	@echo "== 2 of 3: embedded models"
+	@$(MAKE) --no-print-directory models
+	@echo "== 3 of 3: the server$$(test -x "$(TARGET)/local/muster" || echo ', the first time from nothing: some minutes')"
+	@cargo build --profile local $(LOCKED) --bin muster
+	@exec "$(TARGET)/local/muster" serve $(ARGS)
+
+.PHONY: release
+release: setup-build ## build target/release/muster for production: optimised across crates, a much longer build
 	@cargo build --release $(LOCKED) --bin muster
-	@exec "$(TARGET)/release/muster" serve $(ARGS)
+	@echo "built $(TARGET)/release/muster"
 
 .PHONY: models
 models: setup-build ## fetch the embedded models into models-cache (MODEL=small|standard|better|auto, and minilm)
@@ -95,7 +105,7 @@ soak: setup-build ## run mixed load with faults and hostile clients for MINUTES=
 
 # The order reuses most compiled code: the tests build everything and run llama.cpp's build script; clippy and the
 # documentation then need only the metadata of dependencies. Fast parts come first, so that simple errors fail early.
-PARTS := check-fmt deny test-rust test-python test-node test-api clippy docs
+PARTS := check-fmt deny test-rust test-python test-journeys test-node test-api clippy docs
 
 .PHONY: test
 test: setup models-small ## run everything that CI runs, with a summary at the end
@@ -118,7 +128,7 @@ test-rust: setup models-small ## run the Rust tests and documentation examples
 	    cargo test --workspace $(LOCKED); \
 	fi
 
-# The binary is the one that the Rust tests built: `cargo build` would unify other features of the dependencies and
+# The binary is the one that the Rust tests built, or another in MUSTER_BIN, such as target/release/muster: `cargo build` would unify other features of the dependencies and
 # compile half of them again.
 MUSTER_BIN ?= $(TARGET)/debug/muster
 RUNNING := MUSTER_BIN="$(MUSTER_BIN)" MUSTER_MODELS_DIR="$${MUSTER_MODELS_DIR:-models-cache}"
@@ -131,6 +141,10 @@ built: setup
 .PHONY: test-python
 test-python: built models-small ## test with the official Python clients, LangChain and a short soak (after test-rust)
 	@$(PYTEST) tests/openai_client tests/clients
+
+.PHONY: test-journeys
+test-journeys: built models-small ## test the journeys of three users, and every example of README (after test-rust)
+	@$(PYTEST) tests/journeys
 
 .PHONY: test-node
 test-node: built ## test with the official OpenAI client for Node (after test-rust)

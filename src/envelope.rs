@@ -1,8 +1,8 @@
 //! Parts of responses that many routes share: the envelope of the disaster network, and headers of repeated responses.
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::ETAG;
-use actix_web::{HttpResponse, HttpResponseBuilder};
+use actix_web::http::header::{ETAG, IF_NONE_MATCH};
+use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
 use muster_core::page::Page;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -74,6 +74,14 @@ pub fn list<T: Serialize>(noun: &str, page: &Page<T>) -> HttpResponse {
     fields.insert(noun.to_owned(), json!(page.items));
     fields.insert("next_cursor".to_owned(), json!(page.next));
     data(Value::Object(fields))
+}
+
+/// Returns whether `If-None-Match` names an entity tag: the client has this representation.
+pub fn is_known(http: &HttpRequest, tag: &str) -> bool {
+    let sent = http.headers().get(IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+    // The comparison is weak (RFC 9110, section 13.1.2).
+    let same = |known: &str| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag;
+    sent.is_some_and(|tags| tags.split(',').any(|known| same(known.trim())))
 }
 
 /// Formats a version as a strong entity tag.

@@ -25,6 +25,10 @@ impl App {
         set("model", "restarts", model.restarts);
         set("sockets", "connections", self.sockets.counts.total() as u64);
         set("sockets", "evicted", self.sockets.evicted());
+        // Left as it was while the actor does not answer.
+        if let Ok(drifted) = self.devices.drifted().await {
+            set("devices", "drifted", drifted as u64);
+        }
         let engines = self.engines.stats();
         set("engines", "processes", engines.processes as u64);
         set("engines", "running", engines.running as u64);

@@ -3,9 +3,10 @@
 //! Data flows one way: edge, typed request, actor, pure state machine, store, event. ARCHITECTURE.md has the map.
 
 pub mod agents;
+mod alert_texts;
 mod alias;
 pub mod app;
-mod asyncapi;
+pub mod asyncapi;
 mod backup;
 mod body;
 mod chat;
@@ -28,6 +29,7 @@ mod month_budget;
 pub mod openapi;
 pub mod otel;
 mod parameters;
+mod permissions;
 mod private_files;
 pub mod probes;
 mod provider_setup;

@@ -51,7 +51,7 @@ impl LiveReader {
     }
 }
 
-/// Result of a reload.
+/// Result of a reload. A file whose content changed is named by its setting, with its path: `agents.files (own.toml)`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Reloaded {
     /// Settings that changed and are in effect now, such as `chain.retries`.
@@ -80,12 +80,14 @@ impl App {
         let (read, source) = old.source.reload().map_err(|error| refused(&error))?;
         read.check_reachable().map_err(|error| refused(&error))?;
         let config = merged(&old.config, read.clone());
-        let Reloaded { reloaded, needs_restart } = Reloaded::of(&old.config, &config, &read);
+        let Reloaded { mut reloaded, mut needs_restart } = Reloaded::of(&old.config, &config, &read);
         let registry = Arc::new(provider_setup::registry(&config, &*self.model)?);
         let served = provider_setup::providers(&config, &registry, &self.embedded, &old.served)?;
         if let Some(certificate) = self.certificate.get().and_then(Option::as_ref) {
-            certificate.reload().map_err(|error| refused(&error))?;
+            reloaded.extend(certificate.reload().map_err(|error| refused(&error))?);
         }
+        // The content of a file that is only read at the start, if its name did not change too.
+        needs_restart.extend(self.agency.changed_files());
         telemetry::set_level(&config.log).map_err(|error| refused(&error))?;
         let chain = old.chain.replaced(
             registry,
@@ -110,6 +112,7 @@ fn merged(old: &Config, new: Config) -> Config {
         },
         log: config::Log { format: old.log.format, ..new.log },
         auth: config::Auth { public_url: new.auth.public_url, ..old.auth.clone() },
+        incidents: config::Incidents { public_feed: new.incidents.public_feed, ..old.incidents.clone() },
         agents: config::Agents { planner_model: new.agents.planner_model, ..old.agents.clone() },
         provider: new.provider,
         chain: new.chain,
@@ -118,6 +121,7 @@ fn merged(old: &Config, new: Config) -> Config {
         fallback: new.fallback,
         equivalent: new.equivalent,
         budget: new.budget,
+        models: new.models,
         limits: new.limits,
         ..old.clone()
     }
@@ -202,7 +206,11 @@ mod tests {
                 "https://a.example",
                 "127.0.0.1:1",
             ]),
-            Toml::Array(_) => [vec!["other"], vec!["10.0.0.0/8"], vec!["https://a.example"]].map(Toml::from).into(),
+            Toml::Array(_) => {
+                // The public key is the example of RFC 8037.
+                let key = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
+                [vec!["other"], vec!["10.0.0.0/8"], vec!["https://a.example"], vec![key]].map(Toml::from).into()
+            }
             Toml::Table(_) | Toml::Datetime(_) => Vec::new(),
         }
     }

@@ -4,11 +4,31 @@ use muster_gateway::Chain;
 use muster_identity::keys::KeyRecord;
 use muster_models::{EmbedModel, ModelStatus};
 use muster_providers::{EMBEDDED_PROVIDER, ListedEmbedding, ListedModel};
+use muster_request::Request;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::chat::payer;
+
+/// Which models a list contains.
+#[derive(Debug, Request)]
+#[request(query)]
+pub struct ModelsQuery {
+    /// `true`: only models whose provider has credentials. `false`: all models. By default as `[models]
+    /// list_unconfigured` of the settings says: all.
+    pub configured: Option<bool>,
+}
+
+impl ModelsQuery {
+    /// Returns whether models without credentials are left out.
+    pub fn leaves_out(&self, app: &App) -> bool {
+        self.configured.unwrap_or(!app.live().config.models.list_unconfigured)
+    }
+}
+
+/// Status of a model whose provider has no credentials.
+pub const UNCONFIGURED: &str = "unconfigured";
 
 /// USD for a million tokens.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -97,7 +117,7 @@ pub fn embeddings(app: &App, key: &KeyRecord) -> Vec<(ModelView, u32)> {
 
 fn status(configured: bool, chain: &Chain, provider: &str, model: &str) -> &'static str {
     match configured {
-        false => "unconfigured",
+        false => UNCONFIGURED,
         true if chain.circuit_open(provider, model) => "open_circuit",
         true => "available",
     }

@@ -7,11 +7,11 @@ use utoipa::openapi::server::ServerBuilder;
 use utoipa::openapi::tag::TagBuilder;
 use utoipa::{Modify, OpenApi};
 
-use crate::error::{ErrorA, ErrorAgent, ErrorB, ErrorDisaster, ErrorMessages};
+use crate::error::{ErrorA, ErrorAgent, ErrorB, ErrorDisaster, ErrorMessages, FailedCheck};
 use crate::examples::Examples;
 use crate::http;
 use crate::route::{Description, Operation};
-use crate::schema::{Flattened, NamedData};
+use crate::schema::{Flattened, NamedData, records};
 
 /// The description without its operations.
 #[derive(OpenApi, Debug)]
@@ -23,7 +23,15 @@ use crate::schema::{Flattened, NamedData};
             `X-RateLimit-Remaining` and `X-RateLimit-Reset` (Unix time in seconds at which the most restrictive window \
             is full again); 429 and 503 have `Retry-After` in seconds."
     ),
-    components(schemas(ErrorA, ErrorAgent, ErrorB, ErrorDisaster, ErrorMessages, http::engines::EngineBody))
+    components(schemas(
+        ErrorA,
+        ErrorAgent,
+        ErrorB,
+        ErrorDisaster,
+        ErrorMessages,
+        FailedCheck,
+        http::engines::EngineBody
+    ))
 )]
 struct Base;
 
@@ -86,9 +94,16 @@ fn add(api: &mut utoipa::openapi::OpenApi, operation: &Operation) {
     }
 }
 
+/// Returns the description, its schemas completed by the types of the records.
+pub fn described() -> Value {
+    let mut document = serde_json::to_value(description()).unwrap_or_default();
+    records::complete_all(&mut document);
+    document
+}
+
 /// Returns the document: the description with the operations of each engine.
 pub fn document() -> Value {
-    let mut document = serde_json::to_value(description()).unwrap_or_default();
+    let mut document = described();
     if let Some(paths) = document.get_mut("paths").and_then(Value::as_object_mut) {
         for operation in http::operations() {
             if let Description::Many(described) = &operation.description {

@@ -64,6 +64,47 @@ pub fn if_match(request: &HttpRequest) -> Result<IfMatch, Error> {
     })
 }
 
+/// Reads the expected version; without `If-Match` any version matches.
+///
+/// # Errors
+/// `Invalid` if it is not a version.
+pub fn optional_if_match(request: &HttpRequest) -> Result<IfMatch, Error> {
+    if request.headers().contains_key(IF_MATCH) { if_match(request) } else { Ok(IfMatch::Any) }
+}
+
+/// Reads the note of a verb, which may be sent as `note` or as `reason`.
+pub fn note(fields: &mut Fields<'_>, name: &str) -> Option<String> {
+    let (note, reason) = (fields.string(name), fields.string("reason"));
+    if note.is_some() && reason.is_some() && note != reason {
+        fields.fail("reason", "is another name of `note`: send one of them");
+    }
+    note.or(reason)
+}
+
+/// The note of a verb that needs none.
+#[derive(Debug, Request)]
+#[allow(dead_code, reason = "the other name is only described")]
+pub struct NoteFields {
+    /// Why, or what was done: a note for the timeline. At most 10,000 characters.
+    #[request(with = note, schema = String)]
+    pub note: Option<String>,
+    /// Another name of `note`.
+    #[request(described, schema = String)]
+    reason: (),
+}
+
+/// The note of a verb that needs one.
+#[derive(Debug, Request)]
+#[allow(dead_code, reason = "the other name is only described")]
+pub struct RequiredNote {
+    /// Why, or what was done: a note for the timeline, 1 to 10,000 characters.
+    #[request(with = note, schema = String)]
+    pub note: String,
+    /// Another name of `note`.
+    #[request(described, schema = String)]
+    reason: (),
+}
+
 /// Reads the idempotency key of the request, if there is one. `sent` is the request body.
 ///
 /// # Errors

@@ -82,7 +82,12 @@ pub async fn respond<B: MessageBody + 'static>(
     }
     let key = response.request().extensions().get::<Caller>().map(|caller| caller.key.id.clone());
     span.in_scope(|| {
-        tracing::info!(status = status.as_u16(), ms = elapsed.as_millis(), key, "answered");
+        // What a device sends by the clock would bury the rest.
+        if status.is_success() && is_periodic(&method, &route) {
+            tracing::debug!(status = status.as_u16(), ms = elapsed.as_millis(), key, "answered");
+        } else {
+            tracing::info!(status = status.as_u16(), ms = elapsed.as_millis(), key, "answered");
+        }
     });
     if let Some(traced) = traced {
         response = traced.follow(response, &route);
@@ -96,6 +101,15 @@ pub async fn respond<B: MessageBody + 'static>(
         (_, Some(held)) => keeping(held, response),
         (_, None) => response,
     })
+}
+
+/// Returns whether devices call a route by the clock: polls, heartbeats, readings.
+fn is_periodic(method: &Method, route: &str) -> bool {
+    match route {
+        "/api/v1/device/commands/next" | "/api/v1/device/jobs/next" => true,
+        "/api/v1/devices/{id}/heartbeat" | "/api/v1/devices/{id}/telemetry" => *method == Method::POST,
+        _ => false,
+    }
 }
 
 /// Maximum number of requests in progress on one connection. HTTP/2 names none to the client: one that has more learns

@@ -18,6 +18,8 @@ pub struct Operation {
     pub pattern: String,
     pub method: Method,
     pub description: Description,
+    /// What the guard of the handler requires.
+    pub requirement: Requirement,
     /// Schemas to which the description refers.
     pub components: Option<Components>,
     route: Box<dyn Fn() -> Route + Send + Sync>,
@@ -51,7 +53,7 @@ impl Operation {
         require(&mut operation, &Args::REQUIREMENT);
         let route = Box::new(move || web::to(handler.clone()));
         let description = Description::One(path.clone(), Box::new(operation));
-        Self { pattern: path, method, description, components, route }
+        Self { pattern: path, method, description, requirement: Args::REQUIREMENT, components, route }
     }
 
     /// Returns a handler whose pattern matches several described paths.
@@ -67,7 +69,8 @@ impl Operation {
     {
         let description = Description::Many(describe(&Args::REQUIREMENT));
         let route = Box::new(move || web::to(handler.clone()));
-        Self { pattern: pattern.to_owned(), method, description, components: None, route }
+        let requirement = Args::REQUIREMENT;
+        Self { pattern: pattern.to_owned(), method, description, requirement, components: None, route }
     }
 
     /// Replaces the pattern, such as by one with a regular expression, which is not part of the described path.

@@ -3,18 +3,36 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::{Value, json};
 use utoipa::openapi::schema::{ArrayBuilder, Object, ObjectBuilder, OneOfBuilder, Schema, Type};
 use utoipa::openapi::{OpenApi, Ref, RefOr};
 use utoipa::{Modify, PartialSchema, ToSchema};
+
+pub mod records;
+
+/// A GeoJSON Point.
+pub enum GeoPoint {}
+
+/// A GeoJSON geometry of an area, or a circle.
+pub enum GeoGeometry {}
+
+/// An Ed25519 public key as a JWK (RFC 8037). Other members are ignored, as RFC 7517 demands.
+pub enum PublicJwk {}
+
+/// An object with any members.
+pub enum AnyObject {}
+
+/// A message, or every failed check.
+pub enum MessageOrChecks {}
+
+/// Every failed check, or an object.
+pub enum ChecksOrObject {}
 
 /// A string, or a list of parts or blocks.
 pub enum TextOrParts {}
 
 /// A keyword, or an object.
 pub enum WordOrObject {}
-
-/// An object, or a list of objects.
-pub enum ObjectOrObjects {}
 
 /// A string, or several.
 pub enum TextOrTexts {}
@@ -46,12 +64,6 @@ impl PartialSchema for WordOrObject {
     }
 }
 
-impl PartialSchema for ObjectOrObjects {
-    fn schema() -> RefOr<Schema> {
-        one_of([of(Type::Object), list(of(Type::Object))])
-    }
-}
-
 impl PartialSchema for TextOrTexts {
     fn schema() -> RefOr<Schema> {
         one_of([of(Type::String), list(of(Type::String))])
@@ -67,9 +79,98 @@ impl PartialSchema for Inputs {
     }
 }
 
+/// An object that holds exactly these members, as JSON Schema.
+fn exactly(kind: &str, mut members: Value) -> Value {
+    let mut required: Vec<String> = members.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect();
+    required.insert(0, "type".to_owned());
+    if let Some(members) = members.as_object_mut() {
+        members.insert("type".to_owned(), json!({ "type": "string", "enum": [kind] }));
+    }
+    json!({ "type": "object", "properties": members, "required": required, "additionalProperties": false })
+}
+
+/// The same for an object of GeoJSON, which may have a box.
+fn geojson(kind: &str, members: Value) -> Value {
+    let mut object = exactly(kind, members);
+    if let Some(members) = object.get_mut("properties").and_then(Value::as_object_mut) {
+        let degrees = json!({ "type": "array", "items": { "type": "number" }, "description": "Ignored" });
+        members.insert("bbox".to_owned(), degrees);
+    }
+    object
+}
+
+/// The schema of a position: longitude and latitude in degrees.
+fn position() -> Value {
+    json!({ "type": "array", "items": { "type": "number", "format": "double" }, "minItems": 2,
+        "description": "Longitude and latitude in degrees; further numbers, such as an altitude in metres" })
+}
+
+fn several(items: &Value) -> Value {
+    json!({ "type": "array", "items": items })
+}
+
+/// Reads a schema that is written as JSON.
+fn read(schema: Value) -> RefOr<Schema> {
+    serde_json::from_value(schema).unwrap_or_else(|_| of(Type::Object))
+}
+
+impl PartialSchema for GeoPoint {
+    fn schema() -> RefOr<Schema> {
+        read(geojson("Point", json!({ "coordinates": position() })))
+    }
+}
+
+impl PartialSchema for GeoGeometry {
+    fn schema() -> RefOr<Schema> {
+        let rings = several(&several(&position()));
+        let metres = json!({ "type": "number", "format": "double", "exclusiveMinimum": 0 });
+        let own = json!({ "$ref": "#/components/schemas/GeoGeometry" });
+        read(json!({ "oneOf": [
+            geojson("Point", json!({ "coordinates": position() })),
+            geojson("Polygon", json!({ "coordinates": rings })),
+            geojson("MultiPolygon", json!({ "coordinates": several(&rings) })),
+            geojson("GeometryCollection", json!({ "geometries": several(&own) })),
+            exactly("Circle", json!({ "center": position(), "radius_m": metres })),
+        ] }))
+    }
+}
+
+impl PartialSchema for PublicJwk {
+    fn schema() -> RefOr<Schema> {
+        read(json!({ "type": "object", "required": ["kty", "crv", "x"], "additionalProperties": true, "properties": {
+            "kty": { "type": "string", "enum": ["OKP"] },
+            "crv": { "type": "string", "enum": ["Ed25519"] },
+            "x": { "type": "string", "pattern": "^[A-Za-z0-9_-]{43}$" },
+        } }))
+    }
+}
+
+impl PartialSchema for AnyObject {
+    fn schema() -> RefOr<Schema> {
+        read(json!({ "type": "object", "additionalProperties": true }))
+    }
+}
+
+impl PartialSchema for MessageOrChecks {
+    fn schema() -> RefOr<Schema> {
+        one_of([of(Type::String), list(Ref::from_schema_name("FailedCheck").into())])
+    }
+}
+
+impl PartialSchema for ChecksOrObject {
+    fn schema() -> RefOr<Schema> {
+        one_of([AnyObject::schema(), list(Ref::from_schema_name("FailedCheck").into())])
+    }
+}
+
+impl ToSchema for GeoPoint {}
+impl ToSchema for GeoGeometry {}
+impl ToSchema for PublicJwk {}
+impl ToSchema for AnyObject {}
+impl ToSchema for MessageOrChecks {}
+impl ToSchema for ChecksOrObject {}
 impl ToSchema for TextOrParts {}
 impl ToSchema for WordOrObject {}
-impl ToSchema for ObjectOrObjects {}
 impl ToSchema for TextOrTexts {}
 impl ToSchema for Inputs {}
 

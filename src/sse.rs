@@ -1,7 +1,7 @@
 //! Server-sent events: one response body for all dialects of streamed chat.
 
 use std::ops::ControlFlow;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -23,6 +23,8 @@ use crate::error::HttpError;
 const COMMENT: &[u8] = b": keep-alive\n\n";
 /// Buffered size at which events are written even while more are ready.
 const WRITE_SIZE: usize = 16 << 10;
+/// How often at most a write waits for the deltas that arrive right behind it.
+const MOST_ROUNDS: u8 = 8;
 
 /// One event of a stream, for the API description.
 #[derive(Debug, Serialize, ToSchema)]
@@ -107,7 +109,8 @@ pub async fn open<F: Frames + Unpin + 'static>(
         Err(_) => (BodyState::Waiting(opening), Duration::ZERO),
     };
     let idle = Box::pin(tokio::time::sleep(first));
-    let body = Body { state, ping: form.keep_alive, late: Some(form.error), keep_alive, idle };
+    let out = BytesMut::new();
+    let body = Body { state, ping: form.keep_alive, late: Some(form.error), keep_alive, idle, out, rounds: 0 };
     Ok(response
         .content_type("text/event-stream; charset=utf-8")
         .insert_header((header::CACHE_CONTROL, "no-cache"))
@@ -131,6 +134,10 @@ struct Body<F> {
     late: Option<WriteError>,
     keep_alive: Duration,
     idle: Pin<Box<Sleep>>,
+    /// Written and not yet returned, because more was arriving.
+    out: BytesMut,
+    /// How often `out` has waited.
+    rounds: u8,
 }
 
 enum BodyState<F> {
@@ -146,36 +153,55 @@ enum BodyState<F> {
 }
 
 impl<F: Frames + Unpin> Body<F> {
-    /// Writes everything that is ready.
-    fn write(&mut self, context: &mut Context<'_>, out: &mut BytesMut) {
-        while out.len() < WRITE_SIZE {
+    /// Writes everything that is ready. Returns the number of parts.
+    fn write(&mut self, context: &mut Context<'_>) -> usize {
+        let mut parts_written = 0;
+        while self.out.len() < WRITE_SIZE {
             match &mut self.state {
                 BodyState::Waiting(opening) => match opening.as_mut().poll(context) {
-                    Poll::Pending => return,
+                    Poll::Pending => break,
                     Poll::Ready(Ok((parts, frames))) => {
                         announce(&AnsweredBy::from(&parts), out);
                         self.state = BodyState::Answering { parts: Box::pin(parts), frames, started: false };
                     }
                     Poll::Ready(Err(HttpError(error))) => {
                         if let Some(late) = self.late.take() {
-                            late(&error, out);
+                            late(&error, &mut self.out);
                         }
                         self.state = BodyState::Over;
                     }
                 },
                 BodyState::Answering { parts, frames, started } => {
-                    let Poll::Ready(part) = parts.as_mut().poll_next(context) else { return };
+                    let Poll::Ready(part) = parts.as_mut().poll_next(context) else { break };
                     if !*started {
                         *started = true;
-                        frames.start(out);
+                        frames.start(&mut self.out);
                     }
-                    if answer(frames, part, out).is_break() {
+                    parts_written += 1;
+                    if answer(frames, part, &mut self.out).is_break() {
                         self.state = BodyState::Over;
                     }
                 }
-                BodyState::Over => return,
+                BodyState::Over => break,
             }
         }
+        parts_written
+    }
+
+    /// Whether `out` waits until the other tasks of this thread have run, after `parts` were added to it.
+    ///
+    /// The HTTP client's connection hands over few chunks at a time, so that of many that have arrived only some can be
+    /// read at once, and a system call for each few would be most of a stream's cost. A single delta, as a model at work
+    /// sends them, never waits.
+    fn gathers(&mut self, parts: usize, context: &mut Context<'_>) -> bool {
+        let arriving = if self.rounds == 0 { parts > 1 } else { parts > 0 };
+        let over = matches!(self.state, BodyState::Over);
+        if over || !arriving || self.out.len() >= WRITE_SIZE || self.rounds == MOST_ROUNDS {
+            return false;
+        }
+        self.rounds += 1;
+        // Polled once, it has this task woken after the others.
+        pin!(tokio::task::yield_now()).poll(context).is_pending()
     }
 }
 
@@ -199,11 +225,14 @@ impl<F: Frames + Unpin> Stream for Body<F> {
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
-        let mut out = BytesMut::new();
-        this.write(context, &mut out);
-        if !out.is_empty() {
+        let parts = this.write(context);
+        if !this.out.is_empty() {
+            if this.gathers(parts, context) {
+                return Poll::Pending;
+            }
+            this.rounds = 0;
             this.idle.as_mut().reset(Instant::now() + this.keep_alive);
-            return Poll::Ready(Some(Ok(out.freeze())));
+            return Poll::Ready(Some(Ok(this.out.split().freeze())));
         }
         if matches!(this.state, BodyState::Over) {
             return Poll::Ready(None);

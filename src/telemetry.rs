@@ -60,14 +60,22 @@ fn remember<S: 'static>(handle: reload::Handle<EnvFilter, S>) {
     let _ = LEVEL.set(Box::new(move |filter| handle.reload(filter).map_err(|error| error.to_string())));
 }
 
+/// Checks the log level.
+///
+/// # Errors
+/// It is no level and no list of directives.
+pub fn check_level(log: &Log) -> Result<(), String> {
+    filter(log).map(drop)
+}
+
 fn filter(log: &Log) -> Result<EnvFilter, String> {
     // The filter reads a bare word as a target, so a misspelt level would silence everything.
     let levels = ["off", "error", "warn", "info", "debug", "trace"];
     if let Some(word) = log.level.split(',').map(str::trim).find(|part| !part.contains('=') && !levels.contains(part)) {
-        return Err(format!("log.level: `{word}` is none of {}", levels.join(", ")));
+        return Err(format!("`{word}` is none of {}", levels.join(", ")));
     }
     // llama.cpp logs a page about each model it loads.
-    EnvFilter::try_new(format!("llama-cpp-2=warn,{}", log.level)).map_err(|error| format!("log.level: {error}"))
+    EnvFilter::try_new(format!("llama-cpp-2=warn,{}", log.level)).map_err(|error| error.to_string())
 }
 
 /// Largest number of teams with labels of their own.

@@ -51,14 +51,16 @@ impl Certificate {
         Ok(Some(Arc::new(Self { cert: tls.cert.clone(), key: tls.key.clone(), provider, current })))
     }
 
-    /// Reads both files again. If they cannot be used the present certificate is kept.
+    /// Reads both files again; returns the names of those that changed. If they cannot be used the present certificate is
+    /// kept.
     ///
     /// # Errors
     /// Those of [`Certificate::read`].
-    pub fn reload(&self) -> Result<(), TlsError> {
+    pub fn reload(&self) -> Result<Vec<String>, TlsError> {
         let pair = pair(&self.cert, &self.key, &self.provider)?;
+        let changed = self.current.borrow().cert != pair.cert;
         self.current.send_replace(Arc::new(pair));
-        Ok(())
+        Ok(changed.then(|| format!("server.tls.cert ({})", self.cert.display())).into_iter().collect())
     }
 
     /// Returns the TLS configuration: TLS 1.2 and 1.3, no client certificates. The HTTP server adds HTTP/2 and

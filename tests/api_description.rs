@@ -233,9 +233,11 @@ async fn it_describes_the_required_permission_of_each_route() {
         "/api/v1/auth/cli/login",
         "/api/v1/auth/login",
         "/api/v1/auth/refresh",
+        "/api/v1/auth/service/login",
         "/asyncapi.json",
         "/docs",
         "/docs/assets/{file}",
+        "/docs/permissions",
         "/openapi.json",
         "/redoc",
     ];

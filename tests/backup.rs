@@ -434,3 +434,29 @@ fn wrong_usage_is_exit_code_two_and_a_file_is_not_overwritten_without_force() {
     }
     assert!(!nowhere.path().join("store").exists(), "looking makes no folder");
 }
+
+/// A record of a newer schema than its tree names would make every backup unreadable.
+#[test]
+fn every_schema_of_the_sources_is_known_to_backups() {
+    let mut checked = 0;
+    let mut folders = vec![std::path::PathBuf::from("actors")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                for declared in text.split("const TREE: Tree = Tree::").skip(1) {
+                    let (tree, rest) = declared.split_once(';').unwrap();
+                    let Some((_, schema)) = rest.split_once("const SCHEMA: u16 = ") else { continue };
+                    let schema: u16 = schema.split_once(';').unwrap().0.parse().unwrap();
+                    let known = muster_store::Tree::ALL.iter().find(|known| format!("{known:?}") == tree).unwrap();
+                    assert!(schema <= known.newest_schema(), "{}: Tree::newest_schema of {tree}", path.display());
+                    checked += 1;
+                }
+            }
+        }
+    }
+    assert!(checked > 20, "{checked}");
+}

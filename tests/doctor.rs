@@ -158,3 +158,61 @@ fn readable_signing_keys_and_an_unreadable_journal_are_reported() {
     let (code, findings) = look();
     assert_eq!((code, only_bad(&findings).0), (1, "feed journal"));
 }
+
+/// Everything that `serve` reads, `doctor` reads too: what stops a start is a finding, and the start says the same.
+#[test]
+fn what_stops_a_start_is_a_finding() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let provider =
+        "[[provider]]\nid = \"one\"\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\nmodels = [\"alpha\"]\n";
+    let base = format!("[llm]\nmodel = \"none\"\n{provider}");
+    let with = |more: &str| format!("{base}{more}");
+    let agents = with("[agents]\nfiles = [\"own.toml\"]\n");
+    let own = include_str!("../benches/tasks/agents.toml");
+    std::fs::write(folder.join("own.toml"), own).unwrap();
+    let (code, findings) = doctor(folder, &agents, &[]);
+    assert_eq!(code, 0, "{findings:?}");
+    assert!(finding(&findings, "agents")["message"].as_str().unwrap().contains("own.toml"), "{findings:?}");
+
+    let both = |settings: &str, subject: &str, parts: &[&str]| {
+        let (code, findings) = doctor(folder, settings, &[]);
+        assert_eq!((code, only_bad(&findings).0), (1, subject), "{findings:?}");
+        let message = finding(&findings, subject)["message"].as_str().unwrap().to_owned();
+        let (exit, output) = Launch::new(folder).fail();
+        assert_eq!(exit, Some(1), "{output}");
+        for part in parts {
+            assert!(message.contains(part) && output.contains(part), "{part}: {message} / {output}");
+        }
+    };
+    // A mistake in a file that the settings name has that file's name and its line.
+    let line = own.lines().position(|line| line.starts_with("id = \"no-op\"")).unwrap() + 1;
+    std::fs::write(folder.join("own.toml"), own.replace("category = \"", "category = \"no-")).unwrap();
+    both(&agents, "agents", &[&format!("own.toml, line {line}: "), "no category"]);
+    std::fs::write(folder.join("own.toml"), format!("{own}\nid = \n")).unwrap();
+    both(&agents, "agents", &["own.toml, line "]);
+    std::fs::remove_file(folder.join("own.toml")).unwrap();
+    both(&agents, "agents", &["agents.files", "own.toml cannot be read"]);
+
+    both(&with("[firmware]\ntrusted_keys = [\"AAAA\"]\n"), "settings", &["config.toml, line ", "firmware.trusted_keys", "AAAA"]);
+    both(&with("[log]\nlevel = \"loud\"\n"), "settings", &["config.toml, line ", "log.level", "loud"]);
+    both(&with("[engines]\ntime_seconds = 0\n"), "settings", &["config.toml, line ", "engines.time_seconds"]);
+}
+
+#[test]
+fn damaged_signing_keys_are_reported() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = tempfile::tempdir().unwrap();
+    let settings = "[llm]\nmodel = \"none\"\n[[provider]]\nid = \"one\"\nkind = \"openai\"\n\
+                    base_url = \"http://127.0.0.1:1/v1\"\nmodels = [\"alpha\"]\n";
+    let signing = folder.path().join("data/signing");
+    std::fs::create_dir_all(&signing).unwrap();
+    let file = signing.join("signing-keys.json");
+    std::fs::write(&file, "{\"version\":1,\"keys\":[{\"kty\":\"OKP\"}]}").unwrap();
+    for (path, mode) in [(&file, 0o600), (&signing, 0o700), (&folder.path().join("data"), 0o700)] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let (code, findings) = doctor(folder.path(), settings, &[]);
+    assert_eq!((code, only_bad(&findings).0), (1, "signing keys"), "{findings:?}");
+}

@@ -1,5 +1,10 @@
 //! Firmware over HTTP: images uploaded in pieces and verified, rollouts that devices take part in, kill -9 in between.
 
+mod corrections;
+mod drift;
+mod rollback;
+mod signing;
+
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use muster_auth::{PrivateKey, device, manifest};
@@ -100,6 +105,18 @@ impl Unit {
         request.header("content-type", "application/json").body(body.to_string())
     }
 
+    /// Sends a report.
+    async fn send(&self, job: &Value, body: &Value) -> Answer {
+        let path = format!("/api/v1/device/jobs/{}", job["id"].as_str().unwrap());
+        let request = self.client.request(Method::PATCH, &path);
+        answer(request.header("content-type", "application/json").body(body.to_string())).await
+    }
+
+    /// Sends a heartbeat with the firmware that the device runs.
+    async fn beat(&self, firmware: &Value) -> Answer {
+        self.client.post(&format!("/api/v1/devices/{}/heartbeat", self.id), &json!({ "firmware": firmware })).await
+    }
+
     async fn report(&self, job: &Value, state: &str) -> Answer {
         answer(self.reporting(job, state)).await
     }
@@ -119,6 +136,17 @@ fn following(state: &str) -> &'static str {
     let chain =
         ["notified", "downloading", "downloaded", "verified", "installing", "rebooting", "verifying", "succeeded"];
     chain[chain.iter().position(|known| *known == state).unwrap() + 1]
+}
+
+/// Waits until a condition holds, checking it by and by.
+async fn until(holds: impl AsyncFn() -> bool) {
+    let mut interval = tokio::time::interval(std::time::Duration::from_millis(20));
+    let waited = async {
+        while !holds().await {
+            interval.tick().await;
+        }
+    };
+    assert!(tokio::time::timeout(crate::support::client::TEST_TIMEOUT, waited).await.is_ok(), "it does not hold");
 }
 
 async fn job_for(people: &Client, artifact: &str, policy: Value) -> Answer {

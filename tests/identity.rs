@@ -8,6 +8,7 @@ mod guessing;
 mod login;
 mod people;
 mod refresh;
+mod service_accounts;
 mod tokens;
 
 use crate::support;

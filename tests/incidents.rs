@@ -73,7 +73,7 @@ async fn an_incident_passes_from_report_to_close() {
         send(&operator, Method::POST, &format!("/api/v1/incidents/{id}/close"), &incident["version"], &json!({})).await;
     assert_eq!((early.status, &early.json()["error"]["details"]["permission"]), (403, &json!("incidents:close")));
     let incident = transition(&commander, &incident, "close", &json!({})).await;
-    assert_eq!(incident["allowed"], json!(["reopen", "note"]));
+    assert_eq!(incident["allowed"], json!(["reopen", "notes"]));
 
     let note = operator.post(&format!("/api/v1/incidents/{id}/notes"), &json!({ "text": "bill sent" })).await;
     assert_eq!(note.status, 201, "{}", note.text);

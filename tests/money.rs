@@ -17,6 +17,8 @@ use support::dialect::Chat;
 use support::server::Muster;
 use support::upstream::{Upstream, UpstreamAction};
 
+use crate::tasks::world;
+
 async fn budget(client: &Client) -> (f64, f64) {
     let report = client.get("/api/v1/usage").await.json();
     (report["budget"]["spent_usd"].as_f64().unwrap(), report["budget"]["held_usd"].as_f64().unwrap())
@@ -452,4 +454,28 @@ async fn the_keys_of_an_owner_share_the_owners_budget() {
     let bob = operator.with(operator.make_key(&other).await);
     let shape = Shape { text: 80, tool: 0, format: 0, images: 0, choices: 1, max_tokens: 5_000 };
     assert_eq!(bob.post("/v1/chat/completions", &shape.body(Chat::B, "alpha", false)).await.status, 200);
+}
+
+/// An agent's steps are paid by the owner of the key that began the task.
+#[tokio::test]
+async fn what_agents_call_is_held_from_the_owners_budget() {
+    let upstream = Billing::start();
+    let settings = "[limits]\nperson = \"unlimited\"\n[chain]\norder = [\"one\"]\n\
+        [budget]\nowners = { \"ann\" = 1.0, \"bob\" = 0.000001 }\n";
+    let muster = Muster::start(&format!("{}{settings}", upstream.provider("one", "gpt-5.6-luna")));
+    let operator = muster.client();
+    let mut ends = Vec::new();
+    for owner in ["bob", "ann"] {
+        let key = json!({ "name": owner, "owner": owner, "scopes": ["agents", "chat"], "plan_b": "enterprise" });
+        let client = operator.with(operator.make_key(&key).await);
+        let id = world::begin(&client, &world::quick()).await;
+        let task = world::reaches(&client, &id, &["succeeded", "failed"]).await;
+        let report = client.get("/api/v1/usage").await.json();
+        ends.push((task, report["owner_budget"]["spent_usd"].as_f64().unwrap(), upstream.received()));
+    }
+    let (refused, nothing, not_called) = &ends[0];
+    assert_eq!((*nothing, *not_called), (0.0, 0), "{refused}");
+    assert!(refused.to_string().contains("owner"), "it does not name whose budget: {refused}");
+    let (task, spent, called) = &ends[1];
+    assert!(*called > 0 && (spent - upstream.billed()).abs() < 1e-9, "{spent} of {}: {task}", upstream.billed());
 }

@@ -336,3 +336,28 @@ async fn the_data_folder_belongs_to_its_owner_alone() {
     assert_eq!(exposed(), []);
     assert_eq!(doctor()["ok"], true);
 }
+
+/// What an operator can do nothing about is no warning.
+#[tokio::test]
+async fn a_start_with_a_provider_warns_of_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    settings(folder, "[[provider]]\nid = \"one\"\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\nmodels = [\"m\"]\n");
+    let process = Launch::new(folder).with("MUSTER__LLM__MODEL", "auto").with("MUSTER__LLM__CACHE", "none").start();
+    let client = support::client::Client::new(&process.url);
+    // Every module was probed, and the state of the model is known.
+    let mut interval = tokio::time::interval(std::time::Duration::from_millis(50));
+    let probed = async {
+        while client.get("/api/health").await.text.contains("\"starting\"")
+            || !process.log().contains("the embedded model is not installed")
+        {
+            interval.tick().await;
+        }
+    };
+    tokio::time::timeout(support::client::TEST_TIMEOUT, probed).await.unwrap();
+    let log = process.log();
+    let complaints: Vec<_> = log.lines().filter(|line| line.contains("WARN") || line.contains("ERROR")).collect();
+    // Restrictions that this machine's kernel lacks are something that an operator can do something about.
+    let complaints: Vec<_> = complaints.into_iter().filter(|line| !line.contains("sandbox")).collect();
+    assert!(complaints.is_empty(), "{complaints:#?}");
+}

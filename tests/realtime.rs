@@ -3,6 +3,7 @@
 mod asyncapi;
 mod bound;
 mod channels;
+mod described;
 mod devices;
 mod faults;
 mod http;

@@ -11,6 +11,7 @@ use support::KEY;
 use support::client::{Client, TEST_TIMEOUT};
 use support::dialect::Chat;
 use support::process::{Launch, Process};
+use support::tls::SelfSigned;
 use support::upstream::{Upstream, UpstreamAction};
 
 fn settings(folder: &Path, text: &str) {
@@ -109,4 +110,32 @@ async fn bad_settings_are_refused_and_nothing_changes() {
 
     let chat = client.make_key(&json!({ "name": "n", "scopes": ["chat"] })).await;
     assert_eq!(client.with(chat).post("/api/v1/admin/reload", &json!({})).await.status, 403);
+}
+
+/// A file that the settings name can change while its name does not.
+#[tokio::test]
+async fn a_changed_file_is_named_as_taken_up_or_as_needing_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = folder.path().join("own.toml");
+    let agents = include_str!("../benches/tasks/agents.toml");
+    std::fs::write(&own, agents).unwrap();
+    let (_, tls) = SelfSigned::write(folder.path());
+    settings(folder.path(), &format!("[agents]\nfiles = [\"own.toml\"]\n{tls}"));
+    let process = Launch::new(folder.path()).start();
+    let trusting = || {
+        let pem = std::fs::read_to_string(folder.path().join("cert.pem")).unwrap();
+        Client::trusting(&process.url, &pem).with(KEY)
+    };
+    let client = trusting();
+    let reload = async || client.post("/api/v1/admin/reload", &json!({})).await.json();
+    assert_eq!(reload().await, json!({ "reloaded": [], "needs_restart": [] }), "nothing changed");
+    std::fs::write(&own, agents.replace("no-op", "idle")).unwrap();
+    assert_eq!(reload().await, json!({ "reloaded": [], "needs_restart": ["agents.files (own.toml)"] }));
+    SelfSigned::write(folder.path());
+    let reloaded = reload().await;
+    let cert = reloaded["reloaded"][0].as_str().unwrap();
+    assert!(cert.starts_with("server.tls.cert (") && cert.contains("cert.pem"), "{reloaded}");
+    assert_eq!(trusting().get("/api/v1/status").await.status, 200, "the new certificate is presented");
+    std::fs::write(&own, agents).unwrap();
+    assert_eq!(reload().await, json!({ "reloaded": [], "needs_restart": [] }), "it is as at the start again");
 }

@@ -1,5 +1,7 @@
 //! `muster simulate devices` as an operator uses it.
 
+mod interrupted;
+
 use std::path::Path;
 use std::process::Output;
 

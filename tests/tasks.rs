@@ -10,4 +10,4 @@ mod run;
 mod shutdown;
 mod streams;
 mod watched;
-mod world;
+pub mod world;

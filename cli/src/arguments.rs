@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::{backup, doctor, keys, login, models, monitor, signing, simulate, teams, users, verify};
+use crate::{
+    backup, doctor, firmware, keys, login, models, monitor, service_accounts, signing, simulate, teams, users, verify,
+};
 
 /// One server for a disaster network, an AI platform and an agent platform.
 #[derive(Debug, Parser)]
@@ -41,6 +43,16 @@ pub(crate) enum Command {
         after_help = "Examples:\n  muster users create --email ann@example.org --role operator\n  muster users list --json\n  muster users --remote disable ann@example.org"
     )]
     Users(users::UsersArgs),
+    /// Manage service accounts of dashboards and integrations, in the data directory or on a running server (--remote).
+    #[command(
+        after_help = "Examples:\n  muster service-accounts create --name wall-dashboard --role viewer\n  muster service-accounts --remote list --json\n  muster service-accounts --remote revoke svc_01…"
+    )]
+    ServiceAccounts(service_accounts::ServiceAccountsArgs),
+    /// Generate keys that sign firmware, and sign the manifests of images.
+    #[command(
+        after_help = "Examples:\n  muster firmware keygen --key release.jwk\n  muster firmware sign siren.img --key release.jwk --name siren --version 2.0.0 --sequence 2 --vendor acme --hw-class siren-2"
+    )]
+    Firmware(firmware::FirmwareArgs),
     /// List and rotate the keys that sign access tokens, in the data directory or on a running server (--remote).
     #[command(after_help = "Examples:\n  muster signing list\n  muster signing rotate --json")]
     Signing(signing::SigningArgs),

@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 
 use crate::progress::Progress;
 use crate::sealed::{PassphraseArgs, Plain, SealedFile};
-use crate::{Environment, LocalServer, MissingFiles, Settings, block_on, fail, install_tls, locked};
+use crate::{Environment, LocalServer, MissingFiles, Settings, block_on, connection, fail, locked};
+use crate::connection::TlsArgs;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct BackupArgs {
@@ -25,6 +26,8 @@ pub(super) struct BackupArgs {
     /// URL of a running server, called with the API key in MUSTER_API_KEY [default: use the data directory].
     #[arg(long, value_name = "URL")]
     server: Option<String>,
+    #[command(flatten)]
+    tls: TlsArgs,
     #[command(flatten)]
     passphrase: PassphraseArgs,
     /// Overwrite an existing file.
@@ -102,15 +105,13 @@ async fn remote(
 ) -> Result<Inspection, String> {
     let key = environment.require_api_key()?;
     let mut file = PendingFile::new(args)?;
-    install_tls();
-    let client =
-        reqwest::Client::builder().read_timeout(Duration::from_secs(600)).connect_timeout(Duration::from_secs(10));
-    let client = client.build().map_err(|error| error.to_string())?;
+    let client = connection::client(args.tls.ca.as_ref(), || {
+        reqwest::Client::builder().read_timeout(Duration::from_secs(600)).connect_timeout(Duration::from_secs(10))
+    })?;
     let url = format!("{}/api/v1/admin/backup", server.trim_end_matches('/'));
-    let unreachable = |error: reqwest::Error| format!("{server} does not answer: {error}");
     let body = json!({ "passphrase": passphrase.reveal() }).to_string();
     let request = client.post(url).bearer_auth(key).header("Content-Type", "application/json").body(body);
-    let mut response = request.send().await.map_err(unreachable)?;
+    let mut response = request.send().await.map_err(|error| connection::unreachable(server, &error))?;
     if !response.status().is_success() {
         let status = response.status();
         let text = response.text().await.unwrap_or_default();
@@ -120,7 +121,9 @@ async fn remote(
     }
     let (mut progress, mut bytes) = (Progress::new("backup", "bytes"), 0);
     while let Some(chunk) =
-        response.chunk().await.map_err(|error| format!("the connection to {server} was interrupted: {error}"))?
+        response.chunk().await.map_err(|error| {
+            format!("the connection to {server} was interrupted: {}", connection::causes(&error))
+        })?
     {
         file.out.write_all(&chunk).map_err(|error| file.error(&error))?;
         bytes += chunk.len() as u64;

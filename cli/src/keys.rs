@@ -8,7 +8,8 @@ use muster_identity::keys::{DEFAULT_GRACE_SECONDS, KeyPatch, LimitOverride, NewK
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::{Environment, LocalServer, Settings, block_on, fail, install_tls};
+use crate::connection::{self, Authorities, TlsArgs};
+use crate::{Environment, LocalServer, Settings, block_on, fail};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct KeysArgs {
@@ -17,6 +18,8 @@ pub(super) struct KeysArgs {
     /// URL of a running server, called with the API key in MUSTER_API_KEY [default: use the data directory].
     #[arg(long, value_name = "URL", global = true)]
     server: Option<String>,
+    #[command(flatten)]
+    tls: TlsArgs,
     /// Print the result as JSON.
     #[arg(long, global = true)]
     json: bool,
@@ -271,7 +274,7 @@ impl From<CreateKeyArgs> for NewKey {
 
 pub(super) fn run(args: KeysArgs, environment: &Environment, server: &impl LocalServer) -> ExitCode {
     let result = match &args.server {
-        Some(url) => block_on(remote(url, args.command, environment)),
+        Some(url) => block_on(remote(url, args.tls.ca.as_ref(), args.command, environment)),
         None => server.keys(&args.settings, args.command),
     };
     match result {
@@ -283,8 +286,13 @@ pub(super) fn run(args: KeysArgs, environment: &Environment, server: &impl Local
 }
 
 /// Runs the command on a running server.
-async fn remote(server: &str, command: KeysCommand, environment: &Environment) -> Result<Value, String> {
-    let api = Api::new(server, environment)?;
+async fn remote(
+    server: &str,
+    authorities: Option<&Authorities>,
+    command: KeysCommand,
+    environment: &Environment,
+) -> Result<Value, String> {
+    let api = Api::new(server, authorities, environment)?;
     match command {
         KeysCommand::Create(args) => {
             let new = NewKey::from(args);
@@ -316,10 +324,14 @@ pub(super) struct Api<'a> {
 }
 
 impl<'a> Api<'a> {
-    pub(super) fn new(server: &'a str, environment: &Environment) -> Result<Self, String> {
+    pub(super) fn new(
+        server: &'a str,
+        authorities: Option<&Authorities>,
+        environment: &Environment,
+    ) -> Result<Self, String> {
         let key = environment.require_api_key()?.to_owned();
-        install_tls();
-        Ok(Self { server, key, client: reqwest::Client::new() })
+        let client = connection::client(authorities, reqwest::Client::builder)?;
+        Ok(Self { server, key, client })
     }
 
     /// Calls a route. Changes apply to whatever version is there.
@@ -334,9 +346,9 @@ impl<'a> Api<'a> {
             request = request.header("if-match", "*");
         }
         let reply = request.bearer_auth(&self.key).send().await;
-        let reply = reply.map_err(|error| format!("{server} does not answer: {error}"))?;
+        let reply = reply.map_err(|error| connection::unreachable(server, &error))?;
         let ok = reply.status().is_success();
-        let text = reply.text().await.map_err(|error| error.to_string())?;
+        let text = reply.text().await.map_err(|error| connection::unreachable(server, &error))?;
         let response: Value =
             serde_json::from_str(&text).map_err(|_| format!("{server} is not a Muster server: {text}"))?;
         if ok { Ok(response) } else { Err(response.get("detail").map_or(text, Value::to_string)) }

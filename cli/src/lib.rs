@@ -7,7 +7,9 @@
 
 mod arguments;
 mod backup;
+mod connection;
 mod doctor;
+mod firmware;
 mod keys;
 mod local;
 mod login;
@@ -16,6 +18,7 @@ mod monitor;
 mod progress;
 mod prompt;
 mod sealed;
+mod service_accounts;
 mod session;
 mod signing;
 mod simulate;
@@ -36,8 +39,9 @@ use arguments::{Cli, Command};
 pub use arguments::{EngineWorkerArgs, ServeArgs, Settings};
 pub use doctor::Finding;
 pub use keys::KeysCommand;
-pub use local::{LocalServer, MissingFiles};
+pub use local::{CheckedManifest, LocalServer, MissingFiles};
 pub use prompt::read_password;
+pub use service_accounts::{CreateServiceAccountArgs, ServiceAccountsCommand};
 pub use signing::SigningCommand;
 pub use teams::TeamsCommand;
 pub use users::{CreateUserArgs, UsersCommand};
@@ -82,6 +86,8 @@ pub fn run(environment: &Environment, server: &impl LocalServer) -> ExitCode {
         Command::Keys(args) => keys::run(args, environment, server),
         Command::Teams(args) => teams::run(args, environment, server),
         Command::Users(args) => users::run(args, environment, server),
+        Command::ServiceAccounts(args) => service_accounts::run(args, environment, server),
+        Command::Firmware(args) => firmware::run(args, server),
         Command::Signing(args) => signing::run(&args, environment, server),
         Command::Login(args) => login::login(&args, environment),
         Command::Logout(args) => login::logout(&args, environment),

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{EngineWorkerArgs, Finding, KeysCommand, ServeArgs, Settings, SigningCommand, TeamsCommand, UsersCommand};
+use crate::{
+    EngineWorkerArgs, Finding, KeysCommand, ServeArgs, ServiceAccountsCommand, Settings, SigningCommand, TeamsCommand,
+    UsersCommand,
+};
 
 /// The server's parts that commands use inside this process. Implemented by the `muster` package.
 ///
@@ -29,6 +32,9 @@ pub trait LocalServer {
     /// Returns which files the stored records refer to but the data folder lacks.
     fn missing_files(&self, settings: &Settings) -> Result<MissingFiles, String>;
 
+    /// Checks the fields of a firmware manifest as the server does, and returns what is to be signed.
+    fn firmware_manifest(&self, fields: Value) -> Result<CheckedManifest, String>;
+
     /// Runs `muster keys` on the data folder; the answer is that of the server's HTTP API.
     fn keys(&self, settings: &Settings, command: KeysCommand) -> Result<Value, String>;
 
@@ -37,6 +43,9 @@ pub trait LocalServer {
 
     /// Runs `muster users` on the data folder; the answer is that of the server's HTTP API.
     fn users(&self, settings: &Settings, command: UsersCommand) -> Result<Value, String>;
+
+    /// Runs `muster service-accounts` on the data folder; the answer is that of the server's HTTP API.
+    fn service_accounts(&self, settings: &Settings, command: ServiceAccountsCommand) -> Result<Value, String>;
 
     /// Runs `muster signing` on the data folder; the answer is that of the server's HTTP API.
     fn signing(&self, settings: &Settings, command: SigningCommand) -> Result<Value, String>;
@@ -49,4 +58,13 @@ pub struct MissingFiles {
     pub images: Vec<String>,
     /// Whether `signing/` has no keys: every access token issued so far is void.
     pub signing_keys: bool,
+}
+
+/// A firmware manifest as the server verifies it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckedManifest {
+    /// The document.
+    pub manifest: Value,
+    /// `typ` of the signed document.
+    pub typ: &'static str,
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::connection::TlsArgs;
 use crate::session::{Session, UserClient};
 use crate::{Environment, block_on, fail, prompt};
 
@@ -19,6 +20,8 @@ pub(super) struct LoginArgs {
     /// Print the logged-in user and the server.
     #[arg(long, conflicts_with_all = ["server", "email"])]
     status: bool,
+    #[command(flatten)]
+    tls: TlsArgs,
     /// Print the result as JSON.
     #[arg(long)]
     json: bool,
@@ -26,6 +29,8 @@ pub(super) struct LoginArgs {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct LogoutArgs {
+    #[command(flatten)]
+    tls: TlsArgs,
     /// Print the result as JSON.
     #[arg(long)]
     json: bool,
@@ -33,7 +38,7 @@ pub(super) struct LogoutArgs {
 
 pub(super) fn login(args: &LoginArgs, environment: &Environment) -> ExitCode {
     let result = block_on(async {
-        let client = UserClient::open(environment)?;
+        let client = UserClient::open(environment, &args.tls)?;
         let session = match &args.server {
             Some(server) => {
                 let email = args.email.clone().map_or_else(|| prompt::line("e-mail"), Ok)?;
@@ -67,7 +72,7 @@ async fn describe(client: &UserClient, session: &Session) -> Result<Value, Strin
 
 pub(super) fn logout(args: &LogoutArgs, environment: &Environment) -> ExitCode {
     let result = block_on(async {
-        let client = UserClient::open(environment)?;
+        let client = UserClient::open(environment, &args.tls)?;
         let session = client.session()?;
         let ended = client.log_out(&session).await;
         // The tokens are deleted even if the server cannot be reached.

@@ -4,6 +4,7 @@ use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use muster_auth::PrivateKey;
 use muster_auth::dpop::sign_proof;
@@ -12,7 +13,8 @@ use reqwest::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Environment, install_tls};
+use crate::Environment;
+use crate::connection::{self, Authorities, TlsArgs};
 
 const KEY_FILE: &str = "device-key.json";
 const SESSION_FILE: &str = "session.json";
@@ -24,6 +26,9 @@ pub(super) struct Session {
     pub(super) server: String,
     token: String,
     refresh_token: String,
+    /// Authorities that the server is trusted by, as PEM; absent where those of this machine are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ca: Option<String>,
 }
 
 /// A response of the server.
@@ -36,7 +41,16 @@ pub(super) struct ServerResponse {
 pub(super) struct UserClient {
     folder: PathBuf,
     key: PrivateKey,
-    http: reqwest::Client,
+    /// Authorities of the command line, in the place of those of the login.
+    authorities: Option<Authorities>,
+    http: OnceLock<reqwest::Client>,
+}
+
+/// The server of a call.
+struct Peer<'a> {
+    server: &'a str,
+    /// Authorities of the stored login.
+    ca: Option<&'a str>,
 }
 
 /// Writes a file that only its owner can read, whole or not at all.
@@ -53,7 +67,7 @@ impl UserClient {
     ///
     /// # Errors
     /// There is no folder for settings, or the key cannot be read or written.
-    pub(super) fn open(environment: &Environment) -> Result<Self, String> {
+    pub(super) fn open(environment: &Environment, tls: &TlsArgs) -> Result<Self, String> {
         let base = environment.config_home.as_ref().ok_or("set HOME or XDG_CONFIG_HOME: the login is kept there")?;
         let folder = base.join("muster");
         DirBuilder::new()
@@ -77,8 +91,29 @@ impl UserClient {
             }
             Err(error) => return Err(format!("{}: {error}", path.display())),
         };
-        install_tls();
-        Ok(Self { folder, key, http: reqwest::Client::new() })
+        Ok(Self { folder, key, authorities: tls.ca.clone(), http: OnceLock::new() })
+    }
+
+    /// Returns the authorities to trust: those of the command line, else those of the stored login.
+    pub(super) fn authorities(&self) -> Result<Option<Authorities>, String> {
+        self.authorities_or(self.session()?.ca.as_deref())
+    }
+
+    fn authorities_or(&self, stored: Option<&str>) -> Result<Option<Authorities>, String> {
+        match (&self.authorities, stored) {
+            (Some(authorities), _) => Ok(Some(authorities.clone())),
+            (None, Some(pem)) => Authorities::parse(pem.to_owned()).map(Some),
+            (None, None) => Ok(None),
+        }
+    }
+
+    fn http(&self, peer: &Peer<'_>) -> Result<&reqwest::Client, String> {
+        if let Some(http) = self.http.get() {
+            return Ok(http);
+        }
+        let authorities = self.authorities_or(peer.ca)?;
+        let http = connection::client(authorities.as_ref(), reqwest::Client::builder)?;
+        Ok(self.http.get_or_init(|| http))
     }
 
     /// Returns the thumbprint of the device key.
@@ -122,15 +157,21 @@ impl UserClient {
     }
 
     /// Stores the tokens in the response to a login or a refresh.
-    fn save_session(&self, server: &str, response: &ServerResponse) -> Result<Session, String> {
+    fn save_session(&self, peer: &Peer<'_>, response: &ServerResponse) -> Result<Session, String> {
+        let server = peer.server;
         let token = |name: &str| {
             let token = response.body.pointer(&format!("/data/{name}")).and_then(Value::as_str);
             token
                 .map(str::to_owned)
                 .ok_or_else(|| format!("{server} is not a Muster server: its response has no {name}"))
         };
-        let session =
-            Session { server: server.to_owned(), token: token("token")?, refresh_token: token("refresh_token")? };
+        let ca = self.authorities.as_ref().map(|authorities| authorities.pem.as_str()).or(peer.ca);
+        let session = Session {
+            server: server.to_owned(),
+            token: token("token")?,
+            refresh_token: token("refresh_token")?,
+            ca: ca.map(str::to_owned),
+        };
         let text = serde_json::to_string(&session).map_err(|error| error.to_string())?;
         write_secret(&self.folder.join(SESSION_FILE), &text)?;
         Ok(session)
@@ -138,14 +179,14 @@ impl UserClient {
 
     /// Logs in and stores the tokens.
     pub(super) async fn log_in(&self, server: &str, email: &str, password: &str) -> Result<Session, String> {
-        let server = server.trim_end_matches('/');
+        let peer = Peer { server: server.trim_end_matches('/'), ca: None };
         let info = serde_json::json!({ "user_agent": concat!("muster/", env!("CARGO_PKG_VERSION")) });
         let body = serde_json::json!({ "email": email, "password": password, "device_info": info });
-        let response = self.send(server, Method::POST, "/api/v1/auth/cli/login", None, Some(&body), None).await?;
+        let response = self.send(&peer, Method::POST, "/api/v1/auth/cli/login", None, Some(&body), None).await?;
         if response.status != 200 {
             return Err(response.message());
         }
-        self.save_session(server, &response)
+        self.save_session(&peer, &response)
     }
 
     /// Calls the API as the logged-in user and returns the body. An expired access token is refreshed once.
@@ -160,33 +201,35 @@ impl UserClient {
         if_match: Option<&str>,
     ) -> Result<Value, String> {
         let session = self.session()?;
-        let (server, token) = (session.server.clone(), Some(session.token.as_str()));
-        let mut response = self.send(&server, method.clone(), path, token, body, if_match).await?;
+        let (server, ca) = (session.server.clone(), session.ca.clone());
+        let (peer, token) = (Peer { server: &server, ca: ca.as_deref() }, Some(session.token.as_str()));
+        let mut response = self.send(&peer, method.clone(), path, token, body, if_match).await?;
         if response.status == 401 {
             let old = serde_json::json!({ "refresh_token": session.refresh_token });
-            let refreshed = self.send(&server, Method::POST, "/api/v1/auth/refresh", None, Some(&old), None).await?;
+            let refreshed = self.send(&peer, Method::POST, "/api/v1/auth/refresh", None, Some(&old), None).await?;
             if refreshed.status != 200 {
                 return Err(format!("{}: run `muster login --server {server}`", refreshed.message()));
             }
-            let session = self.save_session(&server, &refreshed)?;
-            response = self.send(&server, method, path, Some(&session.token), body, if_match).await?;
+            let session = self.save_session(&peer, &refreshed)?;
+            response = self.send(&peer, method, path, Some(&session.token), body, if_match).await?;
         }
         if (200..300).contains(&response.status) { Ok(response.body) } else { Err(response.message()) }
     }
 
     async fn send(
         &self,
-        server: &str,
+        peer: &Peer<'_>,
         method: Method,
         path: &str,
         token: Option<&str>,
         body: Option<&Value>,
         if_match: Option<&str>,
     ) -> Result<ServerResponse, String> {
+        let server = peer.server;
         let (url, now) = (format!("{server}{path}"), Clock::system().now().seconds());
         let proof =
             sign_proof(&self.key, method.as_str(), &url, token, None, now).map_err(|error| error.to_string())?;
-        let mut request = self.http.request(method, &url).header("DPoP", proof);
+        let mut request = self.http(peer)?.request(method, &url).header("DPoP", proof);
         if let Some(token) = token {
             request = request.header("authorization", format!("DPoP {token}"));
         }
@@ -196,9 +239,9 @@ impl UserClient {
         if let Some(body) = body {
             request = request.header("content-type", "application/json").body(body.to_string());
         }
-        let response = request.send().await.map_err(|error| format!("{server} does not answer: {error}"))?;
+        let response = request.send().await.map_err(|error| connection::unreachable(server, &error))?;
         let status = response.status().as_u16();
-        let text = response.text().await.map_err(|error| error.to_string())?;
+        let text = response.text().await.map_err(|error| connection::unreachable(server, &error))?;
         let body = serde_json::from_str(&text).map_err(|_| format!("{server} is not a Muster server: {text:.200}"))?;
         Ok(ServerResponse { status, body })
     }

@@ -6,6 +6,7 @@ use clap::Subcommand;
 use reqwest::Method;
 use serde_json::Value;
 
+use crate::connection::TlsArgs;
 use crate::session::UserClient;
 use crate::{Environment, LocalServer, Settings, block_on, fail};
 
@@ -16,6 +17,8 @@ pub(super) struct SigningArgs {
     /// Use the running server of `muster login` [default: use the data directory].
     #[arg(long, global = true)]
     remote: bool,
+    #[command(flatten)]
+    tls: TlsArgs,
     /// Print the result as JSON.
     #[arg(long, global = true)]
     json: bool,
@@ -36,7 +39,7 @@ pub enum SigningCommand {
 
 pub(super) fn run(args: &SigningArgs, environment: &Environment, server: &impl LocalServer) -> ExitCode {
     let result = if args.remote {
-        block_on(remote(args.command, environment))
+        block_on(remote(args.command, &args.tls, environment))
     } else {
         server.signing(&args.settings, args.command)
     };
@@ -48,8 +51,8 @@ pub(super) fn run(args: &SigningArgs, environment: &Environment, server: &impl L
     ExitCode::SUCCESS
 }
 
-async fn remote(command: SigningCommand, environment: &Environment) -> Result<Value, String> {
-    let client = UserClient::open(environment)?;
+async fn remote(command: SigningCommand, tls: &TlsArgs, environment: &Environment) -> Result<Value, String> {
+    let client = UserClient::open(environment, tls)?;
     match command {
         SigningCommand::List => client.call(Method::GET, "/.well-known/jwks.json", None, None).await,
         SigningCommand::Rotate => {

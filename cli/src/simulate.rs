@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use clap::{CommandFactory, Subcommand};
 use muster_auth::PublicKey;
-use muster_simulate::{Fleet, Operator, Options, PROFILE_NAMES, Profile, Summary};
+use muster_simulate::{Fleet, Operator, Options, PROFILE_NAMES, Profile, SimulateError, Summary};
 use reqwest::Method;
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::arguments::Cli;
+use crate::connection::{self, TlsArgs};
 use crate::session::UserClient;
 use crate::{Environment, fail};
 
@@ -71,6 +73,8 @@ struct DevicesArgs {
     /// URL of the server. With https, devices receive commands by long poll only.
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080", value_parser = address)]
     server: String,
+    #[command(flatten)]
+    tls: TlsArgs,
     /// Number of devices.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20_000))]
     count: u32,
@@ -80,7 +84,7 @@ struct DevicesArgs {
     /// Register devices that the state file does not contain.
     #[arg(long)]
     register: bool,
-    /// File that stores the devices and their keys, so that a later run continues with them.
+    /// File that stores the devices, their keys and the firmware that they run, so that a later run continues with them.
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     /// File with the token of a user who may register devices.
@@ -89,7 +93,7 @@ struct DevicesArgs {
     /// Seed of the random faults. The same seed gives the same faults.
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Duration in seconds [default: until Ctrl-C].
+    /// Duration in seconds [default: until Ctrl-C or SIGTERM].
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=31_536_000))]
     duration: Option<u64>,
     /// Prefix of device names and serial numbers.
@@ -155,14 +159,22 @@ pub(super) fn run(args: SimulateArgs, environment: &Environment) -> ExitCode {
 }
 
 async fn run_fleet(args: DevicesArgs, environment: &Environment) -> Result<Summary, String> {
-    let fleet = Fleet::start(options(&args, environment).await?).await.map_err(|error| error.to_string())?;
+    let fleet = Fleet::start(options(&args, environment).await?).await.map_err(|error| describe(&error))?;
     if fleet.ids().is_empty() {
         return Err("the state file contains no devices: use --register to register some".to_owned());
     }
     let end = async {
         match args.duration {
             Some(seconds) => tokio::time::sleep(Duration::from_secs(seconds)).await,
-            None => drop(tokio::signal::ctrl_c().await),
+            None => std::future::pending().await,
+        }
+    };
+    let mut terminated = signal(SignalKind::terminate()).map_err(|error| error.to_string())?;
+    let end = async {
+        tokio::select! {
+            () = end => {}
+            _ = tokio::signal::ctrl_c() => {}
+            _ = terminated.recv() => {}
         }
     };
     tokio::pin!(end);
@@ -174,12 +186,25 @@ async fn run_fleet(args: DevicesArgs, environment: &Environment) -> Result<Summa
             _ = progress.tick() => eprintln!("muster: {}", fleet.summary().line()),
         }
     }
-    fleet.stop().await.map_err(|error| error.to_string())
+    fleet.stop().await.map_err(|error| describe(&error))
+}
+
+fn describe(error: &SimulateError) -> String {
+    match error {
+        SimulateError::Unreachable { server, error } => connection::unreachable(server, error),
+        SimulateError::Rejected(_) | SimulateError::Setup(_) => error.to_string(),
+    }
 }
 
 async fn options(args: &DevicesArgs, environment: &Environment) -> Result<Options, String> {
+    let login = stored_login(args, environment).await?;
+    let authorities = match (&args.tls.ca, &login) {
+        (Some(authorities), _) => Some(authorities.clone()),
+        (None, Some(client)) => client.authorities()?,
+        (None, None) => None,
+    };
     Ok(Options {
-        operator: operator(args, environment).await?,
+        operator: operator(args, environment, login.as_ref())?,
         registers: args.register,
         profile: args.profile.clone(),
         seed: args.seed,
@@ -188,12 +213,17 @@ async fn options(args: &DevicesArgs, environment: &Environment) -> Result<Option
         group: args.group.clone(),
         hw_class: args.hw_class.clone(),
         trusted: args.signing_key.clone(),
+        authorities: authorities.map(|authorities| authorities.certificates),
         ..Options::new(&args.server, args.count as usize)
     })
 }
 
 /// Returns who registers devices: the token file, else MUSTER_TOKEN, else the stored login for this server.
-async fn operator(args: &DevicesArgs, environment: &Environment) -> Result<Option<Operator>, String> {
+fn operator(
+    args: &DevicesArgs,
+    environment: &Environment,
+    login: Option<&UserClient>,
+) -> Result<Option<Operator>, String> {
     if !args.register {
         return Ok(None);
     }
@@ -201,20 +231,27 @@ async fn operator(args: &DevicesArgs, environment: &Environment) -> Result<Optio
         Some(path) => Some(read_token(path)?),
         None => environment.token.clone(),
     };
-    match token {
-        Some(token) => Ok(Some(Operator::Token(token))),
-        None => stored_login(&args.server, environment).await,
+    match (token, login) {
+        (Some(token), _) => Ok(Some(Operator::Token(token))),
+        (None, Some(client)) => {
+            let login = client.token_for(&args.server)?;
+            Ok(login.map(|(token, key)| Operator::Login { token, key: Box::new(key) }))
+        }
+        (None, None) => Ok(None),
     }
 }
 
-/// Returns the stored login for a server, refreshed if its token has expired.
-async fn stored_login(server: &str, environment: &Environment) -> Result<Option<Operator>, String> {
-    let client = UserClient::open(environment)?;
-    if client.token_for(server)?.is_none() {
+/// Returns the stored login for the server if no token is given, refreshed if its token has expired.
+async fn stored_login(args: &DevicesArgs, environment: &Environment) -> Result<Option<UserClient>, String> {
+    if !args.register || args.token_file.is_some() || environment.token.is_some() {
+        return Ok(None);
+    }
+    let client = UserClient::open(environment, &args.tls)?;
+    if client.token_for(&args.server)?.is_none() {
         return Ok(None);
     }
     client.call(Method::GET, "/api/v1/auth/me", None, None).await?;
-    Ok(client.token_for(server)?.map(|(token, key)| Operator::Login { token, key: Box::new(key) }))
+    Ok(Some(client))
 }
 
 fn read_token(path: &Path) -> Result<String, String> {

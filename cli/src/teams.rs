@@ -7,6 +7,7 @@ use muster_identity::keys::{NewTeam, TeamPatch};
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::connection::{Authorities, TlsArgs};
 use crate::keys::{Api, Change, changes, or_none};
 use crate::{Environment, LocalServer, Settings, block_on, fail};
 
@@ -17,6 +18,8 @@ pub(super) struct TeamsArgs {
     /// URL of a running server, called with the API key in MUSTER_API_KEY [default: use the data directory].
     #[arg(long, value_name = "URL", global = true)]
     server: Option<String>,
+    #[command(flatten)]
+    tls: TlsArgs,
     /// Print the result as JSON.
     #[arg(long, global = true)]
     json: bool,
@@ -105,7 +108,7 @@ impl From<EditTeamArgs> for TeamPatch {
 
 pub(super) fn run(args: TeamsArgs, environment: &Environment, server: &impl LocalServer) -> ExitCode {
     let result = match &args.server {
-        Some(url) => block_on(remote(url, args.command, environment)),
+        Some(url) => block_on(remote(url, args.tls.ca.as_ref(), args.command, environment)),
         None => server.teams(&args.settings, args.command),
     };
     match result {
@@ -117,8 +120,13 @@ pub(super) fn run(args: TeamsArgs, environment: &Environment, server: &impl Loca
 }
 
 /// Runs the command on a running server.
-async fn remote(server: &str, command: TeamsCommand, environment: &Environment) -> Result<Value, String> {
-    let api = Api::new(server, environment)?;
+async fn remote(
+    server: &str,
+    authorities: Option<&Authorities>,
+    command: TeamsCommand,
+    environment: &Environment,
+) -> Result<Value, String> {
+    let api = Api::new(server, authorities, environment)?;
     match command {
         TeamsCommand::Create(args) => {
             let new = NewTeam::from(args);

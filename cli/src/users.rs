@@ -7,6 +7,7 @@ use muster_core::principal::{Permission, UserRole};
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::connection::TlsArgs;
 use crate::session::UserClient;
 use crate::{Environment, LocalServer, Settings, block_on, fail, prompt};
 
@@ -17,6 +18,8 @@ pub(super) struct UsersArgs {
     /// Use the running server of `muster login` [default: use the data directory].
     #[arg(long, global = true)]
     remote: bool,
+    #[command(flatten)]
+    tls: TlsArgs,
     /// Print the result as JSON.
     #[arg(long, global = true)]
     json: bool,
@@ -119,7 +122,7 @@ impl ValueEnum for RoleArg {
 
 pub(super) fn run(args: UsersArgs, environment: &Environment, server: &impl LocalServer) -> ExitCode {
     let result = if args.remote {
-        block_on(remote(args.command, environment))
+        block_on(remote(args.command, &args.tls, environment))
     } else {
         server.users(&args.settings, args.command)
     };
@@ -132,8 +135,8 @@ pub(super) fn run(args: UsersArgs, environment: &Environment, server: &impl Loca
 }
 
 /// Runs the command on the server of the stored login.
-async fn remote(command: UsersCommand, environment: &Environment) -> Result<Value, String> {
-    let client = &UserClient::open(environment)?;
+async fn remote(command: UsersCommand, tls: &TlsArgs, environment: &Environment) -> Result<Value, String> {
+    let client = &UserClient::open(environment, tls)?;
     let data = |response: Value| response.get("data").cloned().unwrap_or(response);
     let patch = |user: String, patch: Value| async move {
         let path = format!("/api/v1/users/{}", id_of(client, user).await?);

@@ -104,6 +104,20 @@ pub enum ProblemKind {
     TypeError,
     /// The value has the right type but is not allowed.
     ValueError,
+    /// The member is not known.
+    Unknown,
+}
+
+impl ProblemKind {
+    /// Returns the name of the kind in error responses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Missing => "missing",
+            Self::TypeError => "type_error",
+            Self::ValueError => "value_error",
+            Self::Unknown => "extra_forbidden",
+        }
+    }
 }
 
 /// Why a call produced no output.

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use muster_auth::dpop::sign_proof;
 use muster_auth::{PrivateKey, device};
-use reqwest::{Method, RequestBuilder, Response};
+use reqwest::{Certificate, Method, RequestBuilder, Response};
 use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 
@@ -24,12 +24,13 @@ const TOKEN_SECONDS: u64 = 240;
 #[derive(Debug, thiserror::Error)]
 pub enum SimulateError {
     /// The server does not answer.
-    #[error("{server} does not answer: {why}; is the server running there? (muster serve)")]
+    #[error("{server} does not answer")]
     Unreachable {
         /// URL of the server.
         server: String,
         /// Error of the call.
-        why: String,
+        #[source]
+        error: reqwest::Error,
     },
     /// The server rejected a registration.
     #[error("{0}")]
@@ -67,16 +68,27 @@ pub(super) struct Api {
 }
 
 impl Api {
-    pub(super) fn new(server: &str, concurrency: usize) -> Result<Self, SimulateError> {
+    /// Creates a client that trusts `authorities`, or those of this machine.
+    pub(super) fn new(
+        server: &str,
+        concurrency: usize,
+        authorities: Option<&[Certificate]>,
+    ) -> Result<Self, SimulateError> {
         // Fails only if a provider is installed already, and then that one is used.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let http = reqwest::Client::builder()
-            .no_proxy()
-            .tcp_nodelay(true)
-            .connect_timeout(Duration::from_secs(5))
-            .user_agent(concat!("muster-simulate/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .map_err(|error| SimulateError::Setup(error.to_string()))?;
+        let builder = || {
+            reqwest::Client::builder()
+                .no_proxy()
+                .tcp_nodelay(true)
+                .connect_timeout(Duration::from_secs(5))
+                .user_agent(concat!("muster-simulate/", env!("CARGO_PKG_VERSION")))
+        };
+        let http = match authorities {
+            Some(authorities) => builder().tls_certs_only(authorities.to_vec()).build(),
+            // A machine without a store of certificates still reaches servers without TLS.
+            None => builder().build().or_else(|_| builder().tls_certs_only([]).build()),
+        };
+        let http = http.map_err(|error| SimulateError::Setup(error.to_string()))?;
         let base = watch::Sender::new(trimmed(server));
         Ok(Self { http, base, call_slots: Semaphore::new(concurrency.max(1)), counts: Counts::default() })
     }

@@ -28,7 +28,8 @@ async fn receive_by_long_poll(device: &Device, random: &mut Random) {
         device.wait_until_on().await;
         match device.while_on(take_command(device, Polling::Long, random)).await {
             None => {}
-            Some(Ok(_)) => backoff = Backoff::default(),
+            Some(Ok(Taken::Reboot)) => device.restart(None).await,
+            Some(Ok(Taken::Nothing | Taken::Done)) => backoff = Backoff::default(),
             Some(Err(retry_after)) => {
                 device.api.counts.retries.increment();
                 tokio::time::sleep(backoff.next(retry_after, random)).await;
@@ -46,15 +47,22 @@ async fn receive_over_feed(device: &Device, random: &mut Random) {
         let ended = device
             .while_on(async {
                 if let Err(ended) = connection.open(&device.api, &device.caller.token()).await {
-                    return ended;
+                    return Interruption::Disconnect(ended);
                 }
                 (backoff, rejections) = (Backoff::default(), 0);
                 loop {
-                    while let Ok(true) = take_command(device, Polling::Short, random).await {
-                        device.api.counts.commands_by_feed.increment();
+                    loop {
+                        match take_command(device, Polling::Short, random).await {
+                            Ok(Taken::Done) => device.api.counts.commands_by_feed.increment(),
+                            Ok(Taken::Reboot) => {
+                                device.api.counts.commands_by_feed.increment();
+                                return Interruption::Reboot;
+                            }
+                            Ok(Taken::Nothing) | Err(_) => break,
+                        }
                     }
                     if let Err(ended) = connection.wait_for_command().await {
-                        return ended;
+                        return Interruption::Disconnect(ended);
                     }
                 }
             })
@@ -62,9 +70,13 @@ async fn receive_over_feed(device: &Device, random: &mut Random) {
         connection.close();
         match ended {
             None => {}
-            Some(Disconnect::Rejected) if rejections + 1 >= MAX_REJECTIONS => return,
-            Some(Disconnect::Rejected) => rejections += 1,
-            Some(Disconnect::Lost) => device.api.counts.retries.increment(),
+            Some(Interruption::Reboot) => {
+                device.restart(None).await;
+                continue;
+            }
+            Some(Interruption::Disconnect(Disconnect::Rejected)) if rejections + 1 >= MAX_REJECTIONS => return,
+            Some(Interruption::Disconnect(Disconnect::Rejected)) => rejections += 1,
+            Some(Interruption::Disconnect(Disconnect::Lost)) => device.api.counts.retries.increment(),
         }
         if ended.is_some() {
             tokio::time::sleep(backoff.next(None, random)).await;
@@ -72,12 +84,29 @@ async fn receive_over_feed(device: &Device, random: &mut Random) {
     }
 }
 
-/// Fetches one command and executes it. Returns whether there was one; an error holds the `Retry-After` of the server.
+/// What ended the use of a WebSocket.
+enum Interruption {
+    Disconnect(Disconnect),
+    /// A command to restart. The caller executes it, because the restart ends whatever runs while the device is on.
+    Reboot,
+}
+
+/// What was taken from the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Taken {
+    Nothing,
+    /// A command, which was executed or refused.
+    Done,
+    /// A command to restart, which was acknowledged and is to be executed.
+    Reboot,
+}
+
+/// Fetches one command and executes it, except for a restart. An error holds the `Retry-After` of the server.
 async fn take_command(
     device: &Device,
     polling: Polling,
     random: &mut Random,
-) -> Result<bool, Option<std::time::Duration>> {
+) -> Result<Taken, Option<std::time::Duration>> {
     let answer = device.api.send(&Call::next_command(polling), &device.caller).await.map_err(|_| None)?;
     if !answer.ok() {
         if !is_transient(answer.status) {
@@ -85,7 +114,7 @@ async fn take_command(
         }
         return Err(answer.retry_after);
     }
-    let Some((id, name)) = command_in(&answer) else { return Ok(false) };
+    let Some((id, name)) = command_in(&answer) else { return Ok(Taken::Nothing) };
     let refuses = device.machine().faults.has(Fault::RefusesCommands);
     let result = if refuses {
         json!({ "ok": false, "refused": true, "result": { "reason": "the device refuses" } })
@@ -99,10 +128,7 @@ async fn take_command(
         (false, _) => device.progress.record_rejection("command", &acknowledged),
     }
     device.progress.notify();
-    if name == "reboot" && !refuses {
-        device.restart(None).await;
-    }
-    Ok(true)
+    Ok(if name == "reboot" && !refuses { Taken::Reboot } else { Taken::Done })
 }
 
 fn command_in(answer: &Answer) -> Option<(String, String)> {

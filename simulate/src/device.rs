@@ -12,6 +12,7 @@ use super::job::Job;
 use super::profile::{CommandChannel, Profile};
 use super::random::Random;
 use super::state::{Machine, Power};
+use super::state_file::StateSaver;
 use super::{commands, heartbeats, work};
 
 /// A device, shared by its loops.
@@ -26,6 +27,7 @@ pub(super) struct Device {
     pub(super) seed: u64,
     /// Counts of the whole fleet.
     pub(super) progress: Arc<FleetProgress>,
+    saver: Arc<StateSaver>,
     machine: Mutex<Machine>,
     power: watch::Sender<Power>,
     boot: watch::Sender<Arc<str>>,
@@ -44,11 +46,12 @@ pub(super) struct DeviceOptions {
     pub(super) command_channel: CommandChannel,
     pub(super) seed: u64,
     pub(super) progress: Arc<FleetProgress>,
+    pub(super) saver: Arc<StateSaver>,
 }
 
 impl Device {
     pub(super) fn new(options: DeviceOptions, machine: Machine) -> Self {
-        let DeviceOptions { id, position, caller, api, profile, command_channel, seed, progress } = options;
+        let DeviceOptions { id, position, caller, api, profile, command_channel, seed, progress, saver } = options;
         let power = watch::Sender::new(machine.power);
         let machine = Mutex::new(machine);
         let boot = watch::Sender::new(boot_id(position));
@@ -61,6 +64,7 @@ impl Device {
             command_channel,
             seed,
             progress,
+            saver,
             machine,
             power,
             boot,
@@ -116,6 +120,8 @@ impl Device {
             machine.start_up(job);
             machine.power
         };
+        // Before the server learns of a new version, so that the device still runs it if this program is killed.
+        self.saver.saved().await;
         self.boot.send_replace(boot_id(self.position));
         self.power.send_replace(power);
         if power == Power::On {

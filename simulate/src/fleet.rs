@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use muster_auth::PublicKey;
+use reqwest::Certificate;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -15,7 +16,7 @@ use super::job::{Stage, Version};
 use super::profile::Profile;
 use super::register::{first_version, register};
 use super::state::{Install, Machine, Power};
-use super::state_file::{self, StoredDevice};
+use super::state_file::{self, StateSaver, StoredDevice};
 use super::summary::{DeviceSummary, Summary};
 
 /// Options of a fleet.
@@ -51,6 +52,8 @@ pub struct Options {
     pub trusted: Option<PublicKey>,
     /// Largest number of concurrent calls, without long polls.
     pub concurrency: usize,
+    /// Certificate authorities that the server is trusted by; `None`: those of this machine.
+    pub authorities: Option<Vec<Certificate>>,
 }
 
 impl Options {
@@ -72,6 +75,7 @@ impl Options {
             around: [13.4, 52.5],
             trusted: None,
             concurrency: 64,
+            authorities: None,
         }
     }
 }
@@ -107,6 +111,11 @@ impl FleetProgress {
         self.api.counts.refused.increment();
         let rejection = format!("{call}: {} {}", answer.status, answer.message);
         tracing::debug!(rejection, "a call was rejected");
+        self.record_failure(rejection);
+    }
+
+    /// Keeps a failure for the summary.
+    fn record_failure(&self, rejection: String) {
         *self.last_rejection.lock().unwrap_or_else(PoisonError::into_inner) = Some(rejection);
     }
 }
@@ -149,7 +158,7 @@ impl Fleet {
     /// # Errors
     /// The server does not answer or rejects a registration, or the state file cannot be used.
     pub async fn start(options: Options) -> Result<Self, SimulateError> {
-        let api = Arc::new(Api::new(&options.server, options.concurrency)?);
+        let api = Arc::new(Api::new(&options.server, options.concurrency, options.authorities.as_deref())?);
         check_reachable(&api).await?;
         let mut stored = match &options.state {
             Some(path) => state_file::read(path)?,
@@ -172,11 +181,16 @@ impl Fleet {
             last_rejection: Mutex::default(),
             api: Arc::clone(&api),
         });
-        let devices = build_devices(stored, &options, &api, &progress)?;
+        let saver = Arc::new(StateSaver::new(options.state.as_deref()));
+        let devices = build_devices(stored, &options, (&api, &progress, &saver))?;
         let positions = devices.iter().enumerate().map(|(at, device)| (Arc::clone(&device.id), at)).collect();
         let mut tasks = JoinSet::new();
         for device in &devices {
             tasks.spawn(Arc::clone(device).run());
+        }
+        if let Some(path) = options.state.clone() {
+            let progress = Arc::clone(&progress);
+            tasks.spawn(saver.run(path, devices.clone(), move |error| progress.record_failure(error.to_string())));
         }
         Ok(Self { devices, positions, api, progress, tasks, state: options.state })
     }
@@ -264,21 +278,14 @@ impl Fleet {
 async fn check_reachable(api: &Api) -> Result<(), SimulateError> {
     match api.send(&Call::health(), &Caller::Anonymous).await {
         Ok(_) => Ok(()),
-        Err(error) => {
-            let mut why: &dyn std::error::Error = &error;
-            while let Some(deeper) = why.source() {
-                why = deeper;
-            }
-            Err(SimulateError::Unreachable { server: api.base().to_string(), why: why.to_string() })
-        }
+        Err(error) => Err(SimulateError::Unreachable { server: api.base().to_string(), error }),
     }
 }
 
 fn build_devices(
     stored: Vec<StoredDevice>,
     options: &Options,
-    api: &Arc<Api>,
-    progress: &Arc<FleetProgress>,
+    (api, progress, saver): (&Arc<Api>, &Arc<FleetProgress>, &Arc<StateSaver>),
 ) -> Result<Vec<Arc<Device>>, SimulateError> {
     let profile = Arc::new(options.profile.clone());
     let count = stored.len();
@@ -297,13 +304,15 @@ fn build_devices(
             command_channel,
             seed: options.seed,
             progress: Arc::clone(progress),
+            saver: Arc::clone(saver),
         };
         Ok(Arc::new(Device::new(device, machine)))
     };
     stored.into_iter().enumerate().map(one).collect()
 }
 
-fn stored(device: &Device) -> Result<StoredDevice, SimulateError> {
+/// Returns a device as the state file contains it.
+pub(super) fn stored(device: &Device) -> Result<StoredDevice, SimulateError> {
     let Caller::Device { id, key, .. } = &device.caller else {
         return Err(SimulateError::Setup("a device has no key".to_owned()));
     };

@@ -74,6 +74,8 @@ struct Attempt {
     reported_bytes: u64,
     content: Option<Content>,
     installed: bool,
+    /// Whether the installed image runs after the next restart.
+    boots: bool,
     restarted: bool,
     result_reported: bool,
 }
@@ -251,6 +253,7 @@ impl Machine {
     /// Records that the image is installed in the other slot. It runs after the next restart.
     pub(super) fn installed(&mut self, job: &Job) {
         self.work.installed = true;
+        self.work.boots = job.action != "configure";
         let version = job.to.clone().unwrap_or_else(|| self.current.clone());
         self.installs.push(Install { job: job.id.clone(), attempt: job.attempt, version });
     }
@@ -263,19 +266,32 @@ impl Machine {
     /// Completes a restart: the device runs the installed or restored version, or stays off.
     pub(super) fn start_up(&mut self, job: Option<&Job>) {
         let Some(job) = job else {
+            // A restart by a command boots what a job has installed.
+            if self.work.boots {
+                self.work.restarted = true;
+                self.boot_installed();
+            }
             (self.power, self.restarts) = (Power::On, self.restarts + 1);
             return;
         };
         self.work.restarted = true;
         if self.work.rolling_back {
             self.roll_back_to(job.to.as_ref());
-        } else if self.work.installed && job.action != "configure" {
-            let installed = self.installs.last().map(|install| install.version.clone());
-            self.swap(installed.unwrap_or_else(|| self.current.clone()));
+        } else {
+            self.boot_installed();
         }
         let dead = self.faults.has(Fault::NeverComesBack) && !self.work.rolling_back;
         self.power = if dead { Power::Dead } else { Power::On };
         self.restarts += u32::from(!dead);
+    }
+
+    /// Boots the installed image, once.
+    fn boot_installed(&mut self) {
+        if std::mem::take(&mut self.work.boots)
+            && let Some(installed) = self.installs.last().map(|install| install.version.clone())
+        {
+            self.swap(installed);
+        }
     }
 
     fn swap(&mut self, to: Version) {

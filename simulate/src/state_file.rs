@@ -3,12 +3,16 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 use muster_auth::PrivateKey;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::sync::watch;
 
 use super::api::SimulateError;
+use super::device::Device;
+use super::fleet::stored;
 use super::job::Version;
 use super::state::Slot;
 
@@ -35,6 +39,61 @@ impl StoredDevice {
     pub(super) fn key(&self) -> Result<PrivateKey, SimulateError> {
         let wrong = |error| SimulateError::Setup(format!("the key of {} in the state file: {error}", self.id));
         PrivateKey::from_jwk(&self.key).map_err(wrong)
+    }
+}
+
+/// Writes the state file when devices change. Devices that change meanwhile share the next write.
+#[derive(Debug)]
+pub(super) struct StateSaver {
+    /// Whether there is a state file.
+    enabled: bool,
+    changed: watch::Sender<u64>,
+    written: watch::Sender<u64>,
+}
+
+impl StateSaver {
+    pub(super) fn new(path: Option<&Path>) -> Self {
+        Self { enabled: path.is_some(), changed: watch::Sender::new(0), written: watch::Sender::new(0) }
+    }
+
+    /// Waits until the present state of the caller is in the file; returns at once if there is no file.
+    pub(super) async fn saved(&self) {
+        if !self.enabled {
+            return;
+        }
+        let mut own = 0;
+        self.changed.send_modify(|changes| {
+            *changes += 1;
+            own = *changes;
+        });
+        // Fails only if the sender is dropped, and this object owns it.
+        let _ = self.written.subscribe().wait_for(|written| *written >= own).await;
+    }
+
+    /// Writes the file after changes, for ever. A failure is reported to `failed` and delays no device.
+    pub(super) async fn run(
+        self: Arc<Self>,
+        path: std::path::PathBuf,
+        devices: Vec<Arc<Device>>,
+        failed: impl Fn(&SimulateError),
+    ) {
+        let mut changes = self.changed.subscribe();
+        loop {
+            let written = *self.written.borrow();
+            let Ok(change) = changes.wait_for(|changes| *changes > written).await.map(|changes| *changes) else {
+                return;
+            };
+            let present: Result<Vec<_>, _> = devices.iter().map(|device| stored(device)).collect();
+            let path = path.clone();
+            let saved = match present {
+                Ok(present) => tokio::task::spawn_blocking(move || write(&path, &present)).await,
+                Err(error) => Ok(Err(error)),
+            };
+            if let Ok(Err(error)) = saved {
+                failed(&error);
+            }
+            self.written.send_replace(change);
+        }
     }
 }
 

@@ -138,7 +138,7 @@ impl ControlCommand {
 }
 
 /// Replaces the start `body` of each field's location by `command`, `args`.
-pub(super) fn located_in_args(mut error: Error) -> Error {
+pub(crate) fn located_in_args(mut error: Error) -> Error {
     for field in &mut error.fields {
         if field.loc.first().is_some_and(|first| first == "body") {
             field.loc.splice(..1, ["command".to_owned(), "args".to_owned()]);

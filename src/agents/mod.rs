@@ -5,7 +5,6 @@ pub(crate) mod control;
 mod models;
 mod steps;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +19,7 @@ use muster_feed::Feed;
 use muster_identity::keys::Keys;
 use muster_limits::{AdmissionPart, Admit, BucketKey, Category, Decision, Estimate, RateLimiter, Subject};
 use muster_store::StoreHandle;
-use muster_tasks::agent::{AgentExecutor, Agents};
+use muster_tasks::agent::{AgentExecutor, Agents, CatalogueFile};
 use muster_tasks::engine::Engines;
 use muster_tasks::task::{Control, ControlReply, Requester, TaskOptions, Tasks};
 use serde_json::json;
@@ -51,6 +50,8 @@ pub struct AgentPlatform {
     pub tasks: Tasks,
     /// Number of open event streams of tasks, by key or user.
     pub(crate) streams: Arc<Counts>,
+    /// The operator's files, as they were read at the start.
+    files: Vec<CatalogueFile>,
     /// Threads that run steps; `None` after the stop.
     _threads: StepThreads,
 }
@@ -73,8 +74,12 @@ impl AgentPlatform {
     /// The catalogue is invalid, or no threads can be started.
     pub(crate) fn start(config: &Config, dependencies: &Dependencies<'_>) -> Result<Self, StartError> {
         let built: Vec<_> = muster_engines::all().collect();
-        let own = own_agents(&config.agents.files)?;
-        let agents = Agents::with_own(&own, &built).map_err(|error| failed("the catalogue of agents")(&error))?;
+        let files = config.agents.read_files().map_err(|error| StartError(error.to_string()))?;
+        let agents = Agents::with_own(&files, &built).map_err(|error| StartError(format!("agents.files: {error}")))?;
+        // A property of the build, which no setting changes: /api/health has the details.
+        for note in agents.warnings() {
+            tracing::debug!(note, "an agent is not complete in this build");
+        }
         let models = Arc::new(LiveModels::new(dependencies.live.clone(), dependencies.keys.clone()));
         let engines = Arc::new(dependencies.engines.clone());
         let executor = AgentExecutor::new(agents.clone(), engines, models, config.agents.options());
@@ -94,7 +99,13 @@ impl AgentPlatform {
         dependencies.feed.register_source("tasks", Arc::new(tasks.clone()));
         // Every subscriber of task channels is authenticated.
         let streams = Counts::new(0, config.agents.streams_per_key);
-        Ok(Self { agents, tasks, streams, _threads: threads })
+        Ok(Self { agents, tasks, streams, files, _threads: threads })
+    }
+
+    /// Returns the names of the operator's files whose content differs from that at the start, which needs a restart.
+    pub(crate) fn changed_files(&self) -> Vec<String> {
+        let changed = |file: &&CatalogueFile| std::fs::read_to_string(&file.name).ok().as_ref() != Some(&file.text);
+        self.files.iter().filter(changed).map(|file| format!("agents.files ({})", file.name)).collect()
     }
 
     /// Returns the periodic jobs: publishing metrics and deleting old tasks.
@@ -125,15 +136,6 @@ impl AgentPlatform {
         });
         [figures, sweep]
     }
-}
-
-/// Reads the operator's own agents from their files.
-fn own_agents(files: &[PathBuf]) -> Result<Vec<String>, StartError> {
-    let read = |file: &PathBuf| {
-        std::fs::read_to_string(file)
-            .map_err(|error| StartError(format!("agents.files: {} cannot be read: {error}", file.display())))
-    };
-    files.iter().map(read).collect()
 }
 
 /// Controls tasks for sockets. Controls are counted like those over HTTP, in the same bucket of the caller.

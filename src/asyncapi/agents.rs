@@ -1,10 +1,12 @@
 //! The events of agents and tasks, and the commands that control them (contract 4, q62).
 
+use muster_tasks::task::{Outcome, Progress, Status, StepStatus};
 use serde_json::{Value, json};
 use utoipa::PartialSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
+use super::event_schemas::{of, words};
 use super::events::{Data, EventRow};
 use crate::agents::control::{ControlBody, ControlCommand, PauseBody, RedirectBody};
 
@@ -78,7 +80,7 @@ pub(super) fn commands() -> Vec<Value> {
             "x-second-phase": "one event `control.applied`, `control.superseded` or `control.missed` with the same `idem`",
         })
     };
-    ControlCommand::ALL.iter().map(command).collect()
+    ControlCommand::ALL.iter().map(command).chain(crate::disaster::described_commands()).collect()
 }
 
 const TASKS: &[&str] = &["agents", "agents:{id}", "tasks:{id}"];
@@ -88,8 +90,9 @@ const fn row(
     names: &'static [&'static str],
     summary: &'static str,
     example: fn() -> Value,
+    types: fn() -> Value,
 ) -> EventRow {
-    EventRow { channels, names, summary, data: Data::Example(example), may_be_left_out: false }
+    EventRow { channels, names, summary, data: Data::Example(example, types), may_be_left_out: false }
 }
 
 /// Marks an event whose publications may be dropped for a slow subscriber.
@@ -99,22 +102,63 @@ const fn passing(row: EventRow) -> EventRow {
 
 /// The events of agents and their tasks, and notices of the server.
 pub(super) const EVENTS: [EventRow; 10] = [
-    row(TASKS, &["task.state"], "The status of a task changed", state),
-    passing(row(TASKS, &["task.progress"], "A task made progress", progress)),
-    row(TASKS, &["control.applied", "control.superseded", "control.missed"], "The outcome of a command", control),
-    row(&["tasks:{id}"], &["task.step"], "The status of a step changed", step),
-    passing(row(&["tasks:{id}"], &["task.delta"], "Text that the task wrote", delta)),
-    row(&["tasks:{id}"], &["task.end"], "The task ended", end),
-    passing(row(&["tasks:{id}:logs"], &["log"], "A line of the log of a task", log)),
-    passing(row(&["agents:metrics"], &["metrics"], "Metrics of the agent platform", metrics)),
+    row(
+        TASKS,
+        &["task.state"],
+        "The status of a task changed",
+        state,
+        || json!({ "from": of::<Status>(), "to": of::<Status>() }),
+    ),
+    passing(row(
+        TASKS,
+        &["task.progress"],
+        "A task made progress",
+        progress,
+        || json!({ "progress": of::<Progress>() }),
+    )),
+    row(
+        TASKS,
+        &["control.applied", "control.superseded", "control.missed"],
+        "The outcome of a command",
+        control,
+        || json!({ "verb": words(["pause", "resume", "kill", "redirect"]), "outcome": of::<Outcome>() }),
+    ),
+    row(
+        &["tasks:{id}"],
+        &["task.step"],
+        "The status of a step changed",
+        step,
+        || json!({ "status": of::<StepStatus>() }),
+    ),
+    passing(row(&["tasks:{id}"], &["task.delta"], "Text that the task wrote", delta, || json!({}))),
+    row(&["tasks:{id}"], &["task.end"], "The task ended", end, || json!({ "status": of::<Status>() })),
+    passing(row(
+        &["tasks:{id}:logs"],
+        &["log"],
+        "A line of the log of a task",
+        log,
+        || json!({ "level": words(["debug", "info", "warn", "error"]) }),
+    )),
+    passing(row(
+        &["agents:metrics"],
+        &["metrics"],
+        "Metrics of the agent platform",
+        metrics,
+        || json!({ "breakers": { "type": "object", "additionalProperties": breaker_state() } }),
+    )),
     row(
         &["system"],
         &["breaker.changed"],
         "The circuit breaker of a provider, or of one of its models, changed",
         breaker,
+        || json!({ "from": breaker_state(), "to": breaker_state() }),
     ),
-    row(&["system"], &["supervisor.restarted"], "An actor was restarted", restarted),
+    row(&["system"], &["supervisor.restarted"], "An actor was restarted", restarted, || json!({})),
 ];
+
+fn breaker_state() -> Value {
+    words(["closed", "open", "half_open"])
+}
 
 fn state() -> Value {
     json!({ "task_id": "task_01J", "agent": "code-reviewer", "from": "running", "to": "paused", "reason": "operator",

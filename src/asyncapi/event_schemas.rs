@@ -1,19 +1,22 @@
 //! JSON Schemas of the data of events.
 
+use muster_network::device::{Health, Status, Telemetry};
+use muster_request::traced::{Closed, schema};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 /// Fields of examples that may be null or absent.
 const NULLABLE: [&str; 10] =
     ["from", "ms", "step", "why", "phase", "total_steps", "percent", "p50_ms", "p99_ms", "model"];
 
-/// Returns a schema of values with the fields and types of an example.
+/// Returns a schema of values with the fields and types of an example, and no others.
 pub(super) fn shape(example: &Value) -> Value {
     match example {
         Value::Null => json!({}),
         Value::Bool(_) => json!({ "type": "boolean" }),
         Value::String(_) => json!({ "type": "string" }),
-        Value::Number(number) if number.is_f64() => json!({ "type": "number" }),
-        Value::Number(_) => json!({ "type": "integer" }),
+        Value::Number(number) if number.is_f64() => json!({ "type": "number", "format": "double" }),
+        Value::Number(_) => json!({ "type": "integer", "format": "int64", "minimum": 0 }),
         Value::Array(items) => json!({ "type": "array", "items": items.first().map_or(json!({}), shape) }),
         Value::Object(fields) => {
             // The keys of this object are identifiers, not names of fields.
@@ -26,10 +29,32 @@ pub(super) fn shape(example: &Value) -> Value {
                 (name.clone(), if NULLABLE.contains(&name.as_str()) { nullable(schema) } else { schema })
             };
             let properties: Map<_, _> = fields.iter().map(field).collect();
-            let required: Vec<&String> = fields.keys().filter(|name| !NULLABLE.contains(&name.as_str())).collect();
-            json!({ "type": "object", "properties": properties, "required": required })
+            let required: Vec<&str> =
+                fields.keys().map(String::as_str).filter(|name| !NULLABLE.contains(name)).collect();
+            object(json!(properties), &required)
         }
     }
+}
+
+/// Returns the schema of an example, some of its fields by the types that serialize them.
+pub(super) fn typed(example: &Value, types: Value) -> Value {
+    let mut schema = shape(example);
+    let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) else { return schema };
+    for (name, kind) in types.as_object().into_iter().flatten() {
+        let kind = if NULLABLE.contains(&name.as_str()) { nullable(kind.clone()) } else { kind.clone() };
+        properties.insert(name.clone(), kind);
+    }
+    schema
+}
+
+/// Returns the schema of a type that is serialized.
+pub(super) fn of<T: DeserializeOwned>() -> Value {
+    schema::<T>(Closed::Yes).unwrap_or_else(|| json!({}))
+}
+
+/// Returns the schema of a closed set of words.
+pub(super) fn words<'w>(words: impl IntoIterator<Item = &'w str>) -> Value {
+    json!({ "type": "string", "enum": words.into_iter().collect::<Vec<_>>() })
 }
 
 /// Returns a schema of objects with these fields and no others.
@@ -60,16 +85,14 @@ pub(super) fn nullable(schema: Value) -> Value {
 }
 
 fn point() -> Value {
-    let coordinates = json!({ "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2,
-        "description": "Longitude and latitude in degrees" });
-    nullable(object(json!({ "type": { "const": "Point" }, "coordinates": coordinates }), &["type", "coordinates"]))
+    nullable(reference("GeoPoint"))
 }
 
 pub(super) fn telemetry() -> Value {
     let readings = json!({ "id": text("The device"), "by": text("Identifier of the principal that reported them"),
-        "readings": { "type": "object", "additionalProperties": { "type": "object" } } });
-    let state = json!({ "id": text("The device"), "status": { "type": "string" },
-        "last_seen": { "type": ["string", "null"], "format": "date-time" }, "health": { "type": "object" },
+        "readings": of::<Telemetry>().pointer("/properties/readings") });
+    let state = json!({ "id": text("The device"), "status": of::<Status>(),
+        "last_seen": { "type": ["string", "null"], "format": "date-time" }, "health": of::<Health>(),
         "location": point() });
     let state = object(state, &["id", "status", "last_seen", "health", "location"]);
     json!({ "oneOf": [object(readings, &["id", "by", "readings"]), state] })
@@ -91,9 +114,15 @@ pub(super) fn place() -> Value {
 }
 
 pub(super) fn health() -> Value {
-    let status = json!({ "type": "string" });
+    use muster_core::health::{ModuleStatus, OverallStatus};
+    let module = words(
+        [ModuleStatus::Starting, ModuleStatus::Healthy, ModuleStatus::Degraded, ModuleStatus::Unhealthy]
+            .map(ModuleStatus::name),
+    );
+    let status =
+        words([OverallStatus::Operational, OverallStatus::Degraded, OverallStatus::Outage].map(OverallStatus::name));
     let module = object(
-        json!({ "module": { "type": "string" }, "from": status, "to": status, "why": { "type": ["string", "null"] } }),
+        json!({ "module": { "type": "string" }, "from": module, "to": module, "why": { "type": ["string", "null"] } }),
         &["module", "from", "to"],
     );
     let fields = json!({ "status": status, "score": { "type": "integer", "minimum": 0, "maximum": 100 },

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::agents;
-use super::event_schemas::{health, nullable, object, place, reference, shape, telemetry, text, versioned};
+use super::event_schemas::{health, nullable, object, of, place, reference, telemetry, text, typed, versioned};
 
 /// Events with data of the same form.
 pub(super) struct EventRow {
@@ -31,8 +31,8 @@ pub(super) enum Data {
     Withdrawn,
     /// Fields described by a schema.
     Fields(fn() -> Value),
-    /// Fields with the names and types of an example.
-    Example(fn() -> Value),
+    /// Fields with the names and types of an example, some of them by the types that serialize them.
+    Example(fn() -> Value, fn() -> Value),
 }
 
 const INCIDENTS: &[&str] = &["incidents", "incidents:{id}", "incidents.restricted"];
@@ -50,7 +50,7 @@ const fn row(
     EventRow { channels, names, summary, data, may_be_left_out: false }
 }
 
-const DISASTER: [EventRow; 17] = [
+const DISASTER: [EventRow; 18] = [
     row(INCIDENTS, &["incident.created"], "An incident was reported, or became visible on this channel", {
         Data::Created("Incident", &["allowed"])
     }),
@@ -95,8 +95,8 @@ const DISASTER: [EventRow; 17] = [
         ],
         "An alert was published or changed; `supersedes` lists the alerts that it replaces",
         Data::Fields(|| {
-            let supersedes = json!({ "type": "array", "items": { "type": "string" } });
-            versioned(json!({ "data": reference("Alert"), "supersedes": supersedes }), &["data", "supersedes"])
+            json!({ "allOf": [reference("Alert"), { "type": "object", "required": ["supersedes"], "properties": {
+                "supersedes": { "type": "array", "items": { "type": "string" } } } }] })
         }),
     ),
     row(DEVICES, &["device.created"], "A device was registered", Data::Created("DeviceBody", &[])),
@@ -109,14 +109,33 @@ const DISASTER: [EventRow; 17] = [
         "The status of a device changed",
         Data::Changed("DeviceBody", || {
             json!({
-                "from": text("The previous status"),
-                "to": text("The new status"),
+                "from": of::<muster_network::device::Status>(),
+                "to": of::<muster_network::device::Status>(),
                 "by": text("The identifier of the principal, or `system`"),
                 "suppressed": {
                     "type": "integer", "minimum": 0,
                     "description": "Changes that were not published because the status alternated too often",
                 },
                 "reason": text("Why it changed"),
+            })
+        }),
+    ),
+    row(
+        DEVICES,
+        &["device.drift_detected", "device.drift_resolved"],
+        "A device has run another firmware than the desired one for longer than `devices.drift_grace_seconds`, or no \
+         longer does",
+        Data::Changed("DeviceBody", || {
+            json!({
+                "severity": {
+                    "type": "string", "enum": ["major", "minor"],
+                    "description": "`major` if the installed version is older than the desired one, otherwise `minor`",
+                },
+                "installed": { "type": ["object", "null"], "description": "The version that the device runs" },
+                "desired": { "type": ["object", "null"], "description": "The version that the device should run" },
+                "differs_since": {
+                    "type": ["string", "null"], "format": "date-time", "description": "Since when they differ",
+                },
             })
         }),
     ),
@@ -156,6 +175,7 @@ const DISASTER: [EventRow; 17] = [
             "firmware.job.group_passed",
             "firmware.job.paused",
             "firmware.job.resumed",
+            "firmware.job.rollback_requested",
             "firmware.job.rolling_back",
             "firmware.job.aborting",
             "firmware.job.aborted",
@@ -208,7 +228,7 @@ fn message(name: &str, row: &EventRow, schemas: &Map<String, Value>) -> Value {
         ),
         "x-may-be-left-out": row.may_be_left_out,
     });
-    if let (Data::Example(example), Some(message)) = (&row.data, message.as_object_mut()) {
+    if let (Data::Example(example, _), Some(message)) = (&row.data, message.as_object_mut()) {
         let channel = row.channels.first().copied().unwrap_or_default();
         let frame = json!({ "ch": channel, "off": 841, "ev": name, "ts": "2026-11-21T03:00:01.120Z", "eid": "evt_01J",
             "data": example() });
@@ -220,7 +240,6 @@ fn message(name: &str, row: &EventRow, schemas: &Map<String, Value>) -> Value {
 impl Data {
     fn schema(&self, schemas: &Map<String, Value>) -> Value {
         match self {
-            Self::Created(record, []) => versioned(json!({ "data": reference(record) }), &["data"]),
             Self::Created(record, without) => {
                 let mut whole = schemas.get(*record).cloned().unwrap_or_default();
                 if let Some(properties) = whole.get_mut("properties").and_then(Value::as_object_mut) {
@@ -229,11 +248,14 @@ impl Data {
                 if let Some(required) = whole.get_mut("required").and_then(Value::as_array_mut) {
                     required.retain(|name| !without.iter().any(|field| name == field));
                 }
-                versioned(json!({ "data": whole }), &["data"])
+                if let Some(whole) = whole.as_object_mut() {
+                    whole.insert("additionalProperties".to_owned(), json!(false));
+                }
+                whole
             }
             Self::Changed(record, more) => {
                 let properties = schemas.get(*record).and_then(|schema| schema.get("properties"));
-                let patch = json!({ "type": "object", "properties": properties });
+                let patch = json!({ "type": "object", "properties": properties, "additionalProperties": false });
                 let mut fields = json!({ "patch": patch });
                 if let (Some(fields), Value::Object(more)) = (fields.as_object_mut(), more()) {
                     fields.extend(more);
@@ -242,7 +264,7 @@ impl Data {
             }
             Self::Withdrawn => versioned(json!({}), &[]),
             Self::Fields(schema) => schema(),
-            Self::Example(example) => shape(&example()),
+            Self::Example(example, types) => typed(&example(), types()),
         }
     }
 }

@@ -2,19 +2,20 @@
 
 use serde_json::{Value, json};
 
-use super::agents;
 use super::event_schemas::shape;
+use super::{agents, replies};
 
 /// Requests of clients.
 pub(super) const REQUESTS: [&str; 7] =
     ["connect", "subscribe", "unsubscribe", "refresh", "history", "presence", "command"];
 /// Messages of the server.
-pub(super) const PUSHES: [&str; 9] =
-    ["reply", "refusal", "publication", "position", "conflated", "subscribed", "unsubscribed", "expiring", "heartbeat"];
+pub(super) const PUSHES: [&str; 8] =
+    ["refusal", "publication", "position", "conflated", "subscribed", "unsubscribed", "expiring", "heartbeat"];
 
 fn position() -> Value {
     json!({ "type": "object", "required": ["epoch", "offset"], "description": "Position of the client in a channel",
-        "properties": { "epoch": { "type": "string" }, "offset": { "type": "integer", "minimum": 0 } } })
+        "properties": { "epoch": { "type": "string" }, "offset": { "type": "integer", "format": "int64", "minimum": 0 } },
+        "additionalProperties": false })
 }
 
 fn filter() -> Value {
@@ -23,7 +24,7 @@ fn filter() -> Value {
             "description": "West, south, east, north; west > east crosses the antimeridian" },
         "min_severity": { "enum": crate::ws::protocol::SEVERITIES },
         "types": { "type": "array", "items": { "type": "string" }, "minItems": 1, "maxItems": 32 },
-    } })
+    }, "additionalProperties": false })
 }
 
 fn channel() -> Value {
@@ -36,8 +37,9 @@ fn fields(name: &str) -> (Value, Value) {
     match name {
         "connect" => (
             json!({ "token": text(), "dpop": text(), "client": text(), "subs": { "type": "object",
-                "description": "By channel: `since`, `filter`, `snapshot`",
-                "additionalProperties": { "type": "object" } } }),
+                "description": "Channels to subscribe to, by name",
+                "additionalProperties": { "type": "object", "additionalProperties": false, "properties": {
+                    "since": position(), "filter": filter(), "snapshot": { "type": "boolean" } } } } }),
             json!([]),
         ),
         "subscribe" => (
@@ -51,7 +53,9 @@ fn fields(name: &str) -> (Value, Value) {
             json!(["ch"]),
         ),
         "command" => (
-            json!({ "name": text(), "target": text(), "args": {}, "idem": { "type": "string", "maxLength": 255,
+            json!({ "name": { "type": "string", "description": "One of `x-commands`" }, "target": text(),
+                "args": { "type": "object", "additionalProperties": true,
+                    "description": "As `x-commands` describes for each command" }, "idem": { "type": "string", "maxLength": 255,
                 "description": "Identifies the command for 10 minutes: a repetition is executed once" } }),
             json!(["name"]),
         ),
@@ -61,7 +65,7 @@ fn fields(name: &str) -> (Value, Value) {
 
 /// Returns an example of a request, and the reply to it.
 fn example(name: &str) -> (Value, Value) {
-    let position = || json!({ "epoch": "k3v9", "offset": 0, "recovered": false });
+    let position = || json!({ "epoch": "k3v9", "offset": 0, "recovered": false, "pubs": 0 });
     match name {
         "connect" => (
             json!({ "id": 1, "connect": { "token": "<token>", "client": "web/1.4", "subs": { "system": {} } } }),
@@ -72,7 +76,7 @@ fn example(name: &str) -> (Value, Value) {
         "subscribe" => (
             json!({ "id": 2, "subscribe": { "ch": "system", "filter": { "bbox": [8.9, 49.9, 9.8, 50.6],
                 "min_severity": "Severe", "types": ["incident.created"] } } }),
-            json!({ "id": 2, "ok": { "ch": "system", "epoch": "k3v9", "offset": 0, "recovered": false } }),
+            json!({ "id": 2, "ok": { "ch": "system", "epoch": "k3v9", "offset": 0, "recovered": false, "pubs": 0 } }),
         ),
         "unsubscribe" => {
             (json!({ "id": 3, "unsubscribe": { "ch": "system" } }), json!({ "id": 3, "ok": { "ch": "system" } }))
@@ -83,8 +87,8 @@ fn example(name: &str) -> (Value, Value) {
         ),
         "history" => (
             json!({ "id": 5, "history": { "ch": "system", "limit": 200 } }),
-            json!({ "id": 5, "ok": { "ch": "system", "epoch": "k3v9", "offset": 0, "recovered": true, "pubs": [],
-                "more": false } }),
+            json!({ "id": 5, "ok": { "ch": "system", "epoch": "k3v9", "offset": 0, "recovered": true,
+                "publications": [], "more": false } }),
         ),
         "presence" => (
             json!({ "id": 6, "presence": { "ch": "system" } }),
@@ -107,16 +111,20 @@ pub(super) fn request(name: &str) -> Value {
         "name": name,
         "payload": { "type": "object", "required": [name], "properties": {
             "id": { "type": "integer", "minimum": 1, "maximum": u32::MAX, "description": "A request with an `id` gets exactly one reply" },
-            name: { "type": "object", "properties": properties, "required": required },
-        } },
+            name: { "type": "object", "properties": properties, "required": required, "additionalProperties": false },
+        }, "additionalProperties": false },
         "examples": examples,
         "x-reply": reply,
     })
 }
 
+/// Returns the message of the reply to a request.
+pub(super) fn reply(request: &str, name: &str) -> Value {
+    replies::message(request, name, &example(request).1)
+}
+
 pub(super) fn push(name: &str) -> Value {
     let (summary, example) = match name {
-        "reply" => ("The reply to a request", json!({ "id": 3, "ok": { "ch": "incidents" } })),
         "refusal" => (
             "The rejection of a request; the connection remains open",
             json!({ "id": 2, "error": { "code": 2403, "reason": "permission_denied",
@@ -138,7 +146,7 @@ pub(super) fn push(name: &str) -> Value {
         ),
         "subscribed" => (
             "The server subscribed the connection itself: to `agents`, on the monitor",
-            json!({ "ch": "agents", "subscribed": { "epoch": "k3v9", "offset": 840, "recovered": false, "state": [
+            json!({ "ch": "agents", "subscribed": { "epoch": "k3v9", "offset": 840, "recovered": false, "pubs": 0, "state": [
                 { "id": "task_01J", "version": 7, "data": { "task_id": "task_01J", "agent": "code-reviewer",
                     "status": "running" } }] } }),
         ),
@@ -149,6 +157,12 @@ pub(super) fn push(name: &str) -> Value {
         "expiring" => ("The token expires soon: send `refresh`", json!({ "sys": "auth.expiring", "ttl": 60 })),
         _ => ("Sent in both directions: the client answers that of the server within 10 s", json!({})),
     };
-    json!({ "name": name, "summary": summary, "payload": shape(&example),
+    let payload = match name {
+        "refusal" => replies::refusal(),
+        "publication" => replies::publication(),
+        "subscribed" => replies::subscribed(),
+        _ => shape(&example),
+    };
+    json!({ "name": name, "summary": summary, "payload": payload,
         "examples": [{ "name": "as sent", "payload": example }] })
 }

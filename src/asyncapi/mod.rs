@@ -5,22 +5,26 @@ mod agents;
 mod event_schemas;
 mod events;
 mod messages;
+mod replies;
 
 use muster_feed::{AGENTS, Audience, ChannelKind, ChannelRule, ChannelState, DISASTER, Retention};
 use serde_json::{Map, Value, json};
 
 use crate::ws::protocol::{FaultKind, ProtocolOptions, SUBPROTOCOL};
 use crate::ws::{Close, MAX_PER_DEVICE};
-use messages::{PUSHES, REQUESTS, push, request};
+use messages::{PUSHES, REQUESTS, push, reply, request};
+use replies::REPLIES;
 
 /// Returns the document.
 pub fn description() -> Value {
     let requests = REQUESTS.iter().map(|name| ((*name).to_owned(), request(name)));
     let pushes = PUSHES.iter().map(|name| ((*name).to_owned(), push(name)));
-    let mut messages: Map<String, Value> = requests.chain(pushes).collect();
+    let replies = REPLIES.iter().map(|(request, name)| ((*name).to_owned(), reply(request, name)));
+    let mut messages: Map<String, Value> = requests.chain(replies).chain(pushes).collect();
     let of_the_socket: Map<String, Value> = messages.keys().map(|name| (name.clone(), refer(name))).collect();
-    let api = serde_json::to_value(crate::openapi::description()).unwrap_or_default();
-    let all = api.pointer("/components/schemas").and_then(Value::as_object).cloned().unwrap_or_default();
+    let api = crate::openapi::described();
+    let mut all = api.pointer("/components/schemas").and_then(Value::as_object).cloned().unwrap_or_default();
+    all.extend(replies::schemas());
     messages.extend(events::messages(&all));
     let schemas = event_schemas::referred(&json!(messages), &all);
     let rules = DISASTER.iter().chain(AGENTS);
@@ -159,13 +163,13 @@ fn channel(rule: &ChannelRule) -> Value {
 fn operations() -> Map<String, Value> {
     let of = |name: &str| json!({ "$ref": format!("#/channels/socket/messages/{name}") });
     let socket = json!({ "$ref": "#/channels/socket" });
-    let requests = REQUESTS.iter().map(|name| {
-        let reply = json!({ "channel": socket, "messages": [of("reply"), of("refusal")] });
+    let requests = REPLIES.iter().map(|(name, reply)| {
+        let reply = json!({ "channel": socket, "messages": [of(reply), of("refusal")] });
         ((*name).to_owned(), json!({ "action": "receive", "channel": socket, "messages": [of(name)], "reply": reply }))
     });
     let pushes = PUSHES
         .iter()
-        .filter(|name| !matches!(**name, "reply" | "refusal"))
+        .filter(|name| **name != "refusal")
         .map(|name| (format!("send_{name}"), json!({ "action": "send", "channel": socket, "messages": [of(name)] })));
     requests.chain(pushes).collect()
 }

@@ -18,6 +18,7 @@ use muster_request::{FieldFailure, Rejection, Request};
 use serde_json::Value;
 
 use crate::app::App;
+use crate::error::Dialect;
 use crate::guard::{Caller, address_name};
 
 pub use budget::{BodyBudget, BodyHold};
@@ -222,6 +223,34 @@ pub fn from_query<T: Request>(request: &HttpRequest) -> Result<T, Error> {
     let pairs = web::Query::<Vec<(String, String)>>::from_query(request.query_string());
     let pairs = pairs.map_err(|error| Error::new(Kind::Invalid, error.to_string()))?;
     T::from_query(&pairs).map_err(refused)
+}
+
+/// The query of a route that has no parameters.
+#[derive(Debug, Request)]
+#[request(query)]
+struct NoQuery {}
+
+/// Refuses the parameters of a query on a route that has none. The dialects of other wires ignore them, because their
+/// clients send some (Anthropic's `?beta=true`, Azure's `?api-version=`).
+///
+/// # Errors
+/// `Invalid` names every parameter.
+pub fn refuse_query(request: &HttpRequest) -> Result<(), Error> {
+    if request.query_string().is_empty() {
+        return Ok(());
+    }
+    match Dialect::of(request.path()) {
+        Dialect::Disaster | Dialect::Agent | Dialect::Medical => from_query::<NoQuery>(request).map(|_| ()),
+        Dialect::A | Dialect::B | Dialect::Messages => Ok(()),
+    }
+}
+
+/// Reads a value by serde; unknown members are refused at every depth.
+///
+/// # Errors
+/// `Invalid` with every failed check, whose `loc` begins with `place`.
+pub fn read_value<T: serde::de::DeserializeOwned>(value: &Value, place: &str) -> Result<T, Error> {
+    muster_request::read_value(value, place).map_err(refused)
 }
 
 fn refused(rejection: Rejection) -> Error {

@@ -30,6 +30,7 @@ pub fn check_count(fields: &mut Fields<'_>, name: &str, count: usize) {
 }
 
 fn message(fields: &mut Fields<'_>) -> Message {
+    fields.only(&["role", "content", "name", "tool_calls", "tool_call_id"]);
     let role = fields.choice::<Role>("role");
     let role = fields.require("role", role).unwrap_or(Role::User);
     let name = fields.string("name");
@@ -60,6 +61,7 @@ fn content(fields: &mut Fields<'_>) -> Option<Content> {
 }
 
 fn part(fields: &mut Fields<'_>) -> ContentPart {
+    fields.only(&["type", "text", "refusal", "image_url"]);
     match fields.string("type").as_deref() {
         Some("text") => ContentPart::Text(fields.required_string("text")),
         // An earlier response of the assistant.
@@ -81,6 +83,7 @@ fn part(fields: &mut Fields<'_>) -> ContentPart {
 }
 
 fn image(fields: &mut Fields<'_>) -> Image {
+    fields.only(&["url", "detail"]);
     let url = fields.required_string("url");
     let detail = fields.string("detail");
     if detail.as_deref().is_some_and(|detail| !matches!(detail, "auto" | "low" | "high")) {
@@ -130,12 +133,15 @@ pub fn joined(mut parts: Vec<ContentPart>) -> Content {
 }
 
 fn tool_call(fields: &mut Fields<'_>) -> ToolCall {
+    fields.only(&["id", "type", "function"]);
     let id = fields.required_string("id");
     if fields.string("type").is_some_and(|kind| kind != "function") {
         fields.unsupported("type", "only calls of type function are supported");
     }
-    let function =
-        fields.object("function", |function| (function.required_string("name"), function.required_string("arguments")));
+    let function = fields.object("function", |function| {
+        function.only(&["name", "arguments"]);
+        (function.required_string("name"), function.required_string("arguments"))
+    });
     let (name, arguments) = fields.require("function", function).unwrap_or_default();
     ToolCall { id, name, arguments }
 }

@@ -3,15 +3,19 @@
 mod folders;
 
 use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::load;
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::tls::Certificate;
 use crate::{app, provider_setup};
 use muster_cli::{Finding, Settings};
+use muster_identity::keys::Token;
 use muster_models::{ChatModel as _, LocalModel, ModelStatus};
+use muster_providers::EmbeddedAdapter;
 use muster_store::Store as _;
+use muster_tasks::agent::Agents;
 use muster_tasks::engine::{SandboxMode, SandboxStatus};
 
 pub(super) fn diagnose(settings: &Settings) -> Vec<Finding> {
@@ -30,6 +34,9 @@ pub(super) fn diagnose(settings: &Settings) -> Vec<Finding> {
             findings.push(folders::permissions(&config.store.path));
             findings.extend(store(&config));
             findings.push(sandbox(&config));
+            findings.push(agents(&config));
+            findings.extend(workspace(&config));
+            findings.extend(first_key());
             let model = LocalModel::start(app::model_options(&config));
             findings.push(match config.llm.model.as_str() {
                 "none" if config.provider.is_empty() => Finding::bad(
@@ -127,11 +134,56 @@ fn store(config: &Config) -> Vec<Finding> {
         ),
         Err(error) => Finding::bad("store", format!("{path}: {error}"), "restore a backup"),
     });
-    findings.push(folders::images(&(std::sync::Arc::clone(&store) as _), &config.store.path));
+    findings.push(folders::images(&(Arc::clone(&store) as _), &config.store.path));
     findings.push(folders::signing(&config.store.path));
     findings.push(folders::feed(&config.store.path));
+    findings.push(folders::ledger(&config.store.path));
     store.close();
     findings
+}
+
+/// Checks the agents, those of the operator's files included.
+fn agents(config: &Config) -> Finding {
+    let what = "agents";
+    let mend = "correct the files of agents.files; actors/tasks/src/agent/catalogue.toml shows the format";
+    let files = match config.agents.read_files() {
+        Ok(files) => files,
+        Err(error) => return Finding::bad(what, error.to_string(), mend),
+    };
+    let engines: Vec<_> = muster_engines::all().collect();
+    match Agents::with_own(&files, &engines) {
+        Ok(agents) => {
+            let own = files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>().join(", ");
+            let of_files = if own.is_empty() { String::new() } else { format!(", with those of {own}") };
+            Finding::good(what, format!("{} can be run{of_files}", agents.list().len()))
+        }
+        Err(error) => Finding::bad(what, error.to_string().replace('\n', " "), mend),
+    }
+}
+
+/// Checks the directory of files for engines and agents; `None` if there is none to be read.
+fn workspace(config: &Config) -> Option<Finding> {
+    let path = &config.workspace.path;
+    if path.as_os_str().is_empty() {
+        return None;
+    }
+    Some(match std::fs::read_dir(path) {
+        Ok(_) => Finding::good("workspace", format!("{} can be read", path.display())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Finding::good("workspace", format!("{} does not exist: engines and agents read no files", path.display()))
+        }
+        Err(error) => {
+            let mend = "make it a directory that this user may read, or set workspace.path";
+            Finding::bad("workspace", format!("{}: {error}", path.display()), mend)
+        }
+    })
+}
+
+/// Checks the first API key of the environment; `None` if there is none.
+fn first_key() -> Option<Finding> {
+    let wrong = Token::parse(&config::bootstrap_key()?).err()?;
+    let mend = "set MUSTER_BOOTSTRAP_KEY to a complete key, or unset it for a random one";
+    Some(Finding::bad("first API key", format!("MUSTER_BOOTSTRAP_KEY: {wrong}"), mend))
 }
 
 /// Checks which restrictions the kernel puts on the processes of engines, by starting one.
@@ -162,8 +214,11 @@ fn embedded(model: &LocalModel) -> Finding {
     }
 }
 
-fn providers(config: &Config, model: &LocalModel) -> Vec<Finding> {
-    if let Err(error) = provider_setup::registry(config, model) {
+fn providers(config: &Config, model: &Arc<LocalModel>) -> Vec<Finding> {
+    let embedded = Arc::new(EmbeddedAdapter::new(Arc::clone(model) as _));
+    let built = provider_setup::registry(config, &**model)
+        .and_then(|registry| provider_setup::providers(config, &registry, &embedded, &[]));
+    if let Err(error) = built {
         return vec![Finding::bad("providers", error.to_string(), "correct the [[provider]] tables or [chain] order")];
     }
     if config.provider.is_empty() {

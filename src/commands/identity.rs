@@ -1,22 +1,25 @@
-//! `muster keys`, `muster users` and `muster signing` on the data folder, with the actors that the server runs.
+//! `muster keys`, `muster users`, `muster service-accounts` and `muster signing` on the data folder, with the actors that the server runs.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_rt::Arbiter;
-use muster_cli::{CreateUserArgs, KeysCommand, SigningCommand, TeamsCommand, UsersCommand, read_password};
+use muster_cli::{
+    CreateUserArgs, KeysCommand, ServiceAccountsCommand, SigningCommand, TeamsCommand, UsersCommand, read_password,
+};
 use muster_core::page::PageParams;
 use muster_core::precondition::IfMatch;
 use muster_core::supervise::Tree;
 use muster_core::{Clock, Error};
 use muster_identity::keys::{KeyActorOptions, KeyIssuer, KeyRecord, Keys, TeamRecord};
-use muster_identity::{By, Identity, NewUser, UserPatch, UserRecord};
+use muster_identity::{By, Identity, NewUser, ServiceAccountPatch, UserPatch, UserRecord};
 use serde_json::{Value, json};
 
 use crate::app;
 use crate::config::Config;
 use crate::http::auth::KeyChange;
 use crate::http::keys::{CreatedKey, KeyBody};
+use crate::http::service_accounts::{IssuedSecretBody, ServiceAccountBody};
 use crate::http::teams::TeamBody;
 use crate::http::users::UserBody;
 
@@ -106,6 +109,52 @@ async fn on_teams(keys: &Keys, command: TeamsCommand) -> Result<Value, Error> {
 /// Runs a subcommand of `muster users`.
 pub(super) async fn users(config: &Config, command: UsersCommand) -> Result<Value, String> {
     with_identity(config, |identity| async move { on_users(&identity, command).await }).await
+}
+
+/// Runs a subcommand of `muster service-accounts`.
+pub(super) async fn service_accounts(config: &Config, command: ServiceAccountsCommand) -> Result<Value, String> {
+    let run = |identity: Identity| async move {
+        on_service_accounts(&identity, command).await.map_err(|error: muster_core::Error| error.to_string())
+    };
+    with_identity(config, run).await
+}
+
+async fn on_service_accounts(
+    identity: &Identity,
+    command: ServiceAccountsCommand,
+) -> Result<Value, muster_core::Error> {
+    let body = |account: &UserRecord| json!(ServiceAccountBody::from(account));
+    let patched = |id: String, disabled: bool| async move {
+        let patch = ServiceAccountPatch { disabled: Some(disabled), ..ServiceAccountPatch::default() };
+        identity.patch_service_account(By::System, id, patch, IfMatch::Any).await
+    };
+    match command {
+        ServiceAccountsCommand::List => {
+            let (mut all, mut after) = (Vec::new(), None);
+            loop {
+                let page = identity.service_accounts(PageParams { limit: 200, after }).await?;
+                all.extend(page.items.iter().map(|account| body(account)));
+                after = page.next;
+                if after.is_none() {
+                    return Ok(json!({ "service_accounts": all, "next_cursor": null }));
+                }
+            }
+        }
+        ServiceAccountsCommand::Create(args) => {
+            let issued = identity.create_service_account(By::System, args.into(), None).await?;
+            Ok(json!(IssuedSecretBody::from(issued)))
+        }
+        ServiceAccountsCommand::Rotate { id, grace } => {
+            let issued = identity.rotate_service_account(By::System, id, Duration::from_secs(grace)).await?;
+            Ok(json!(IssuedSecretBody::from(issued)))
+        }
+        ServiceAccountsCommand::Disable { id } => patched(id, true).await.map(|account| body(&account)),
+        ServiceAccountsCommand::Enable { id } => patched(id, false).await.map(|account| body(&account)),
+        ServiceAccountsCommand::Revoke { id } => {
+            identity.delete_service_account(By::System, id).await?;
+            Ok(json!({ "message": "service account revoked" }))
+        }
+    }
 }
 
 /// Runs a subcommand of `muster signing`.

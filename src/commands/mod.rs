@@ -10,9 +10,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use muster_cli::{
-    EngineWorkerArgs, Finding, KeysCommand, LocalServer, MissingFiles, ServeArgs, Settings, SigningCommand,
-    TeamsCommand, UsersCommand,
+    CheckedManifest, EngineWorkerArgs, Finding, KeysCommand, LocalServer, MissingFiles, ServeArgs,
+    ServiceAccountsCommand, Settings, SigningCommand, TeamsCommand, UsersCommand,
 };
+use muster_core::Clock;
 use muster_network::firmware;
 use muster_store::StoreHandle;
 use muster_tasks::engine::{WorkerLimits, run_worker};
@@ -60,6 +61,13 @@ impl LocalServer for Server {
         Ok(MissingFiles { images, signing_keys: !data.join("signing").join("signing-keys.json").exists() })
     }
 
+    fn firmware_manifest(&self, fields: Value) -> Result<CheckedManifest, String> {
+        let manifest: firmware::Manifest = serde_json::from_value(fields).map_err(|error| error.to_string())?;
+        manifest.check(u64::MAX, Clock::system().now()).map_err(|error| error.to_string())?;
+        let manifest = serde_json::to_value(manifest).map_err(|error| error.to_string())?;
+        Ok(CheckedManifest { manifest, typ: firmware::MANIFEST_TYP })
+    }
+
     fn keys(&self, settings: &Settings, command: KeysCommand) -> Result<Value, String> {
         let config = configuration(settings)?;
         actix_rt::System::new().block_on(identity::keys(&config, command))
@@ -73,6 +81,11 @@ impl LocalServer for Server {
     fn users(&self, settings: &Settings, command: UsersCommand) -> Result<Value, String> {
         let config = configuration(settings)?;
         actix_rt::System::new().block_on(identity::users(&config, command))
+    }
+
+    fn service_accounts(&self, settings: &Settings, command: ServiceAccountsCommand) -> Result<Value, String> {
+        let config = configuration(settings)?;
+        actix_rt::System::new().block_on(identity::service_accounts(&config, command))
     }
 
     fn signing(&self, settings: &Settings, command: SigningCommand) -> Result<Value, String> {

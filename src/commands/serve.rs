@@ -54,6 +54,10 @@ async fn welcome(app: &App, url: &str, first_key: Option<&str>) {
         looks.tick().await;
         match app.model.status() {
             ModelStatus::Loading { .. } => continue,
+            // Where a provider answers, or the model is switched off, nothing is amiss.
+            ModelStatus::Absent { mend } if app.live().remote_providers() > 0 => {
+                tracing::info!(%mend, "the embedded model is not installed; the providers answer");
+            }
             ModelStatus::Absent { mend } => tracing::warn!(%mend, "the embedded model is not installed"),
             ModelStatus::Failed { why, mend } => tracing::error!(%why, %mend, "the embedded model failed"),
             ModelStatus::Ready => tracing::info!("the embedded model is ready"),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use muster_tasks::agent::AgentOptions;
+use muster_tasks::agent::{AgentOptions, CatalogueFile};
 use muster_tasks::task::TaskSettings;
 use serde::{Deserialize, Serialize};
 
@@ -75,6 +75,21 @@ impl Agents {
 
     pub fn options(&self) -> AgentOptions {
         AgentOptions { max_steps: self.max_steps, ..AgentOptions::default() }
+    }
+
+    /// Reads the operator's files.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn read_files(&self) -> Result<Vec<CatalogueFile>, ConfigError> {
+        let read = |file: &PathBuf| {
+            let name = file.display().to_string();
+            let why = |error: std::io::Error| format!("{name} cannot be read: {error}");
+            let text = std::fs::read_to_string(file)
+                .map_err(|error| ConfigError::Bad { setting: "agents.files".to_owned(), why: why(error) })?;
+            Ok(CatalogueFile { name, text })
+        };
+        self.files.iter().map(read).collect()
     }
 
     /// # Errors

@@ -37,6 +37,8 @@ pub struct Devices {
     pub redeliver_seconds: u64,
     /// Largest number of unacknowledged commands for one device.
     pub max_open_commands: usize,
+    /// Seconds for which a device may run another firmware than the desired one before this counts as drift.
+    pub drift_grace_seconds: u64,
     pub max_devices: usize,
 }
 
@@ -57,6 +59,7 @@ impl Default for Devices {
             quarantine_at_bad_signatures: rules.quarantine_at_bad_signatures,
             redeliver_seconds: rules.redeliver_after.as_secs(),
             max_open_commands: rules.max_open_commands,
+            drift_grace_seconds: rules.drift_grace.as_secs(),
             max_devices: rules.max_devices,
         }
     }
@@ -80,6 +83,7 @@ impl Devices {
             quarantine_at_bad_signatures: self.quarantine_at_bad_signatures,
             redeliver_after: Duration::from_secs(self.redeliver_seconds),
             max_open_commands: self.max_open_commands,
+            drift_grace: Duration::from_secs(self.drift_grace_seconds),
             max_devices: self.max_devices,
             ..DeviceRules::default()
         }
@@ -96,6 +100,9 @@ impl Devices {
         }
         if !(1..=1_000).contains(&self.max_open_commands) {
             return bad("max_open_commands", "must be 1 to 1000");
+        }
+        if self.drift_grace_seconds > 30 * 24 * 3600 {
+            return bad("drift_grace_seconds", "must be at most 2592000 (30 days)");
         }
         if self.save_seconds == 0 || self.redeliver_seconds == 0 {
             return bad("save_seconds", "and redeliver_seconds must be at least 1");

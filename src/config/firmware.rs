@@ -1,6 +1,6 @@
 //! Settings of firmware.
 
-use muster_network::firmware::FirmwareRules;
+use muster_network::firmware::{FirmwareRules, is_public_key};
 use serde::{Deserialize, Serialize};
 
 use super::ConfigError;
@@ -52,6 +52,10 @@ impl Firmware {
         }
         if self.approvals > 2 {
             return bad("firmware.approvals", "takes 0 to 2");
+        }
+        if let Some(wrong) = self.trusted_keys.iter().find(|key| !is_public_key(key)) {
+            let why = format!("`{wrong}` is no Ed25519 public key: it takes the member `x` of the JWK, 32 bytes in base64url");
+            return bad("firmware.trusted_keys", &why);
         }
         Ok(())
     }

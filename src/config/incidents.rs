@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use muster_network::incident::IncidentSettings;
+use muster_network::incident::{IncidentKind, IncidentSettings, PointRadii};
 use serde::{Deserialize, Serialize};
 
 use super::ConfigError;
@@ -24,6 +24,10 @@ pub struct Incidents {
     pub sender: String,
     /// Human-readable name of the authority.
     pub sender_name: String,
+    /// Whether the feed of public alerts and their documents need no credential.
+    pub public_feed: bool,
+    /// Radius of an alert whose incident is a point, in metres, by kind of incident.
+    pub point_radius_m: PointRadii,
 }
 
 impl Default for Incidents {
@@ -36,6 +40,8 @@ impl Default for Incidents {
             memory_days: 90,
             sender: "alerts@muster.local".to_owned(),
             sender_name: "Muster".to_owned(),
+            public_feed: false,
+            point_radius_m: PointRadii::default(),
         }
     }
 }
@@ -64,6 +70,11 @@ impl Incidents {
                 return bad(name, &format!("takes {least} to {most}"));
             }
         }
+        for kind in IncidentKind::ALL {
+            if !PointRadii::RANGE.contains(&self.point_radius_m.of(*kind)) {
+                return bad(&format!("point_radius_m.{}", kind.name()), "takes 10 to 1000000");
+            }
+        }
         Ok(())
     }
 
@@ -75,6 +86,7 @@ impl Incidents {
             confirm_within: span(self.confirm_minutes, 60),
             parked_for: span(self.parked_days, 24 * 3600),
             alert_for: span(self.alert_hours, 3600),
+            point_radius_m: self.point_radius_m,
             keep_finished: span(self.memory_days, 24 * 3600),
             sender: self.sender.clone(),
             sender_name: self.sender_name.clone(),

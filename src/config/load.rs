@@ -8,9 +8,12 @@ use muster_providers::Catalogue;
 use serde::Deserialize;
 use toml::{Table, Value};
 
+use super::position::positioned;
+use crate::telemetry;
 use super::{Config, Secret};
 
-const PREFIX: &str = "MUSTER__";
+/// Beginning of the variables that set settings.
+pub(super) const PREFIX: &str = "MUSTER__";
 
 /// A setting that cannot be used.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -158,12 +161,13 @@ pub fn parse(
     let mut table = toml::from_str::<Table>(text).map_err(in_file)?;
     let mut variables: Vec<_> = environment.filter(|(name, _)| name.starts_with(PREFIX)).collect();
     variables.sort();
+    let names: Vec<String> = variables.iter().map(|(variable, _)| variable.clone()).collect();
     for (variable, value) in variables {
         let wrong = |why: String| ConfigError::InEnvironment { variable: variable.clone(), why };
         overlay(&mut table, &variable, &value).map_err(wrong)?;
         config = Config::deserialize(table.clone()).map_err(|error| wrong(error.message().to_owned()))?;
     }
-    check(&config)?;
+    check(&config).map_err(|error| positioned(error, text, name, &names))?;
     Ok(config)
 }
 
@@ -209,6 +213,9 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     }
     if !(1..=3600).contains(&config.telemetry.interval_seconds) {
         return bad("telemetry.interval_seconds", "takes 1 to 3600");
+    }
+    if let Err(why) = telemetry::check_level(&config.log) {
+        return bad("log.level", &why);
     }
     config.auth.check()?;
     config.feed.check()?;
@@ -268,12 +275,14 @@ mod tests {
             "auth",
             "feed",
             "incidents",
+            "incidents.point_radius_m",
             "firmware",
             "devices",
             "memory",
             "telemetry",
             "llm",
             "embeddings",
+            "models",
             "chain",
             "chat",
             "[equivalent]",
@@ -322,6 +331,6 @@ mod tests {
         let refused = read("", &[("MUSTER__NOWHERE__X", "1")]).unwrap_err().to_string();
         assert!(refused.contains("MUSTER__NOWHERE__X") && refused.contains("nowhere"), "{refused}");
         let refused = read("[llm]\nslots = 0", &[]).unwrap_err().to_string();
-        assert_eq!(refused, "llm.slots: takes 1 to 64");
+        assert_eq!(refused, "config.toml, line 2: llm.slots: takes 1 to 64");
     }
 }

@@ -11,6 +11,8 @@ mod firmware;
 mod incidents;
 mod load;
 mod memory;
+mod models;
+mod position;
 mod proxies;
 mod routing;
 mod server;
@@ -24,6 +26,7 @@ pub use firmware::Firmware;
 pub use incidents::Incidents;
 pub use load::{ConfigError, Flags, Source, admin_password, bootstrap_key, command_line, default_file, load, parse};
 pub use memory::Memory;
+pub use models::Models;
 pub use proxies::TrustedProxies;
 pub use routing::{Balance, Chat, Equivalent, ModelNames, ModelTable, OrProvider, ProviderWord, Unpriced};
 
@@ -65,6 +68,7 @@ pub struct Config {
     pub budget: Budget,
     pub cache: Cache,
     pub embeddings: Embeddings,
+    pub models: Models,
     pub limits: LimitTable,
 }
 

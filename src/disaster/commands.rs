@@ -10,12 +10,16 @@ use muster_core::principal::Permission;
 use muster_core::{Error, Kind};
 use muster_identity::By;
 use muster_network::device::{CommandOutcome, NewCommand};
-use muster_network::incident::{Action, IncidentTransition, TransitionDetails};
+use muster_network::incident::{Action, IncidentTransition};
+use muster_request::traced::{Closed, schema};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::Disaster;
+use crate::agents::control::located_in_args;
+use crate::body::read_value;
 use crate::ws::protocol::CommandRequest;
 use crate::ws::{Command, CommandSink, Done};
 
@@ -55,6 +59,22 @@ struct Ack {
     result: Option<Value>,
 }
 
+/// Names of the commands.
+const COMMANDS: [&str; 3] = ["incident.acknowledge", "device.command", "device.ack"];
+
+/// Returns the commands as the description of the feed lists them.
+pub(crate) fn described_commands() -> [Value; 3] {
+    fn command<T: DeserializeOwned>(name: &str, summary: &str, target: &str) -> Value {
+        json!({ "name": name, "summary": summary, "target": target, "args": schema::<T>(Closed::Yes) })
+    }
+    let [acknowledge, order, ack] = COMMANDS;
+    [
+        command::<Acknowledge>(acknowledge, "Acknowledges an incident; users", "Identifier of the incident"),
+        command::<Order>(order, "Sends a command to a device; users", "Identifier of the device"),
+        command::<Ack>(ack, "Acknowledges a command; devices", "Identifier of the command"),
+    ]
+}
+
 impl CommandSink for DisasterCommands {
     fn run(&self, command: Command) -> Option<BoxFuture<'static, Done>> {
         let network = self.0.clone();
@@ -74,10 +94,9 @@ async fn acknowledge(network: Disaster, command: Command) -> Done {
     by.require(Permission::IncidentsWrite)?;
     let Acknowledge { version, note } = arguments(command.request.args.as_deref())?.unwrap_or_default();
     let if_match = version.map_or(IfMatch::Any, IfMatch::Version);
-    let transition =
-        IncidentTransition { action: Action::Acknowledge, note, reason: None, details: TransitionDetails::default() };
+    let transition = IncidentTransition { note, ..IncidentTransition::new(Action::Acknowledge) };
     let answer = network.incidents.transition(by, target(command.request.target)?, if_match, transition).await?;
-    json(&answer.incident)
+    raw(&answer.incident)
 }
 
 async fn order(network: Disaster, command: Command) -> Done {
@@ -91,7 +110,7 @@ async fn order(network: Disaster, command: Command) -> Done {
     let timeout = Duration::from_secs(timeout_s.unwrap_or(PATIENCE).clamp(1, 604_800).into());
     let sent =
         network.devices.command(target(command.request.target)?, NewCommand { name, args, timeout }, by, None).await?;
-    json(&sent.command)
+    raw(&sent.command)
 }
 
 async fn device_ack(network: Disaster, device: Arc<str>, request: CommandRequest) -> Done {
@@ -105,22 +124,23 @@ async fn device_ack(network: Disaster, device: Arc<str>, request: CommandRequest
         (false, Some(true)) => CommandOutcome::Refused,
         (false, _) => CommandOutcome::Failed,
     };
-    json(&network.devices.acknowledge(device, target(request.target)?, answer, result).await?)
+    raw(&network.devices.acknowledge(device, target(request.target)?, answer, result).await?)
 }
 
 fn target(target: Option<String>) -> Result<String, Error> {
     target.ok_or_else(|| wrong("target", "is missing: the identifier of what the command is for"))
 }
 
-fn arguments<T: for<'de> Deserialize<'de>>(args: Option<&RawValue>) -> Result<Option<T>, Error> {
-    let read = args.map(|args| serde_json::from_str(args.get())).transpose();
-    read.map_err(|error| wrong("args", &format!("are not as this command takes them: {error}")))
+fn arguments<T: DeserializeOwned>(args: Option<&RawValue>) -> Result<Option<T>, Error> {
+    let Some(args) = args else { return Ok(None) };
+    let value: Value = serde_json::from_str(args.get()).map_err(|error| wrong("args", &error.to_string()))?;
+    if value.is_null() { Ok(None) } else { read_value(&value, "body").map(Some).map_err(located_in_args) }
 }
 
 fn wrong(field: &str, why: &str) -> Error {
     Error::field(Kind::Invalid, &["command", field], why, Value::Null)
 }
 
-fn json(value: &impl Serialize) -> Done {
+fn raw(value: &impl Serialize) -> Done {
     serde_json::value::to_raw_value(value).map_err(|error| Error::new(Kind::Internal, error.to_string()))
 }

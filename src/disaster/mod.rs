@@ -17,7 +17,7 @@ use muster_store::StoreHandle;
 use crate::app::{StartError, failed};
 use crate::config::Config;
 
-pub(crate) use commands::DisasterCommands;
+pub(crate) use commands::{DisasterCommands, described_commands};
 
 /// The disaster network as handlers and sockets use it.
 #[derive(Debug, Clone)]

@@ -15,9 +15,10 @@ pub enum Dialect {
 }
 
 /// Prefixes of whole path segments; the first match wins. Every other path has the dialect `Agent`.
-const PREFIXES: [(&str, Dialect); 21] = [
+const PREFIXES: [(&str, Dialect); 22] = [
     ("/api/v1/auth", Dialect::Disaster),
     ("/api/v1/users", Dialect::Disaster),
+    ("/api/v1/service-accounts", Dialect::Disaster),
     ("/api/v1/devices", Dialect::Disaster),
     ("/api/v1/device", Dialect::Disaster),
     ("/api/v1/incidents", Dialect::Disaster),

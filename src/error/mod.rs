@@ -15,7 +15,7 @@ use actix_web::{HttpResponse, ResponseError};
 use muster_core::{Error, Kind};
 
 pub use dialect::Dialect;
-pub use render::{Credential, ErrorA, ErrorAgent, ErrorB, ErrorDisaster, ErrorMessages, body, render};
+pub use render::{Credential, ErrorA, ErrorAgent, ErrorB, ErrorDisaster, ErrorMessages, FailedCheck, body, render};
 pub use table::{code, status};
 
 /// An error response. It is rendered by the middleware, which knows the route.

@@ -28,8 +28,22 @@ pub struct ErrorDisasterDetail {
     pub code: String,
     /// Details for programs: every invalid field, the permitted transitions, or the present version.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<crate::schema::ObjectOrObjects>)]
+    #[schema(value_type = Option<crate::schema::ChecksOrObject>)]
     pub details: Option<Value>,
+}
+
+/// One failed check of a request.
+#[derive(Debug, ToSchema)]
+#[allow(dead_code, reason = "describes a check as it is serialized")]
+pub struct FailedCheck {
+    /// `missing`, `type_error`, `value_error`, `unsupported_value`, or `extra_forbidden` for an unknown member.
+    pub r#type: String,
+    /// Path from `body`, `query`, `path` or `header` to the field.
+    pub loc: Vec<String>,
+    /// What is wrong, and how to mend it: unknown field `gruops`: did you mean `groups`?
+    pub msg: String,
+    /// What was sent, shortened.
+    pub input: Value,
 }
 
 /// The error body of interface A and of the medical interface.
@@ -51,7 +65,7 @@ pub struct ErrorADetail {
     pub field: Option<String>,
     /// Every invalid field.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<FailedCheck>)]
     pub details: Vec<FieldError>,
 }
 
@@ -101,6 +115,7 @@ impl ErrorMessages {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ErrorAgent {
     /// Human-readable message; for 422 the list of failed checks.
+    #[schema(value_type = crate::schema::MessageOrChecks)]
     pub detail: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
@@ -109,7 +124,7 @@ pub struct ErrorAgent {
     pub task_id: Option<String>,
     /// Details for programs, such as the present `status` and `seq` of a task that rejected a control.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<crate::schema::AnyObject>)]
     pub details: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,

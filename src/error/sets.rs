@@ -108,15 +108,19 @@ macro_rules! sets {
 }
 
 sets! {
-    /// An open route: only the rate limit applies.
-    OpenErrors: RateLimited;
-    /// A route that every authenticated caller may call.
-    SessionErrors: Unauthenticated, RateLimited, Unavailable;
+    /// A page that anybody may read: only the rate limit applies.
+    PageErrors: RateLimited;
+    /// An open route. A parameter is refused.
+    OpenErrors: Invalid, RateLimited;
+    /// A route that every authenticated caller may call, without parameters: any is refused.
+    SessionErrors: Invalid, Unauthenticated, RateLimited, Unavailable;
     /// The same, with a body.
     SessionBodyErrors: InvalidJson, Invalid, Unauthenticated, TimedOut, TooLarge, UnsupportedMediaType, RateLimited,
         Unavailable;
-    /// A route with a scope or permission, without parameters that can be invalid.
-    CallErrors: Unauthenticated, Forbidden, RateLimited, Unavailable;
+    /// A route with a scope or permission, without parameters: any is refused.
+    CallErrors: Invalid, Unauthenticated, Forbidden, RateLimited, Unavailable;
+    /// A route of an AI interface that takes no parameters: any is ignored.
+    WireErrors: Unauthenticated, Forbidden, RateLimited, Unavailable;
     /// A route that reads, with parameters.
     ReadErrors: Invalid, Unauthenticated, Forbidden, RateLimited, Unavailable;
     /// A route with a body that changes nothing, or never conflicts.
@@ -152,6 +156,10 @@ impl<D: ErrorDialect> IntoResponses for HandshakeErrors<D> {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
         let rows = [
             (400, "Not a WebSocket handshake, or one for another subprotocol"),
+            (
+                status(Kind::Invalid, D::DIALECT).as_u16(),
+                "Not a WebSocket handshake, or one with parameters in its query",
+            ),
             (401, "The credential in the handshake is invalid, expired or revoked"),
             (
                 403,

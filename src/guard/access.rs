@@ -34,6 +34,8 @@ pub trait Access {
     const SCOPE: Option<Scope>;
     /// Scope that an API key needs on routes that check users by a permission.
     const SCOPE_OF_KEYS: Option<Scope> = None;
+    /// Role that an API key needs on routes that check users by a permission; `super_admin` includes every role.
+    const ROLE_OF_KEYS: Option<Role> = None;
     /// Role that a key or user needs besides.
     const ROLE: Option<Role> = None;
     /// Permission that a user needs.
@@ -132,6 +134,17 @@ pub struct SuperAdmin;
 impl Access for SuperAdmin {
     const SCOPE: Option<Scope> = Some(Scope::Admin);
     const ROLE: Option<Role> = Some(Role::SuperAdmin);
+    const METER: Meter = Meter::Status;
+}
+
+/// The audit log.
+#[derive(Debug, Clone, Copy)]
+pub struct AuditRead;
+
+impl Access for AuditRead {
+    const SCOPE: Option<Scope> = None;
+    const ROLE_OF_KEYS: Option<Role> = Some(Role::Auditor);
+    const PERMISSION: Option<Permission> = Some(Permission::AuditRead);
     const METER: Meter = Meter::Status;
 }
 

@@ -10,9 +10,9 @@ use muster_limits::{AdmissionPart, Estimate};
 use muster_request::Request;
 
 use super::admit::{Metering, Reservation, admit, admit_address};
-use super::{Access, Caller, Guarded, Local, app, authorize, enter, expect};
+use super::{Access, Caller, Local, app, authorize, enter, expect};
 use crate::app::App;
-use crate::body::{self, Begun, from_query};
+use crate::body::{self, Begun, from_query, refuse_query};
 use crate::error::HttpError;
 
 /// A request whose cost in tokens can be estimated before it is served.
@@ -125,10 +125,10 @@ impl<A: Access + 'static, Q: Request + 'static> FromRequest for Queried<A, Q> {
     type Error = HttpError;
     type Future = Local<Self>;
 
-    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
-        let (request, guarded) = (request.clone(), Guarded::<A>::from_request(request, payload));
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let request = request.clone();
         Box::pin(async move {
-            guarded.await?;
+            enter::<A>(&app(&request)?, &request, || Ok(())).await?;
             Ok(Self { query: from_query(&request)?, access: PhantomData })
         })
     }
@@ -152,6 +152,7 @@ impl<T: Request + Send + 'static> FromRequest for Anyone<T> {
             let app = app(&request)?;
             let limit = limit::<T>(&app).min(MAX_ANONYMOUS_BYTES);
             let read = async {
+                refuse_query(&request)?;
                 body::check_json_head(&request, limit)?;
                 expect::stop_at_head(&request).map_err(|stopped| stopped.0)?;
                 let bytes = body::read(&app, &request, &mut payload, limit).await?;
@@ -186,6 +187,7 @@ fn is_left_out<T: Request>(request: &HttpRequest) -> bool {
 
 /// Checks what the head says about the body.
 fn check_head<T: Request>(app: &App, request: &HttpRequest) -> Result<(), Error> {
+    refuse_query(request)?;
     if is_left_out::<T>(request) { Ok(()) } else { body::check_json_head(request, limit::<T>(app)) }
 }
 

@@ -22,12 +22,12 @@ use std::sync::Arc;
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpMessage, HttpRequest, web};
 use muster_core::{Error, Kind};
-use muster_identity::keys::{KeyRecord, Scope};
+use muster_identity::keys::{KeyRecord, Role, Scope};
 use muster_identity::{By, Person, missing_permission};
 use muster_limits::{AdmissionPart, Estimate};
 
 pub use access::{
-    Access, Admin, AgentsControl, AgentsRead, AgentsRun, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, Callers,
+    Access, Admin, AgentsControl, AgentsRead, AgentsRun, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, AuditRead, Callers,
     ChatA, ChatAgent, ChatB, DeviceOrPerson, DevicesCommand, DevicesRead, DevicesWrite, EnginesRead, EnginesRun,
     FirmwareApprove, FirmwareExecute, FirmwareRead, FirmwareWrite, IncidentsRead, IncidentsWrite, Listening,
     MemoryForget, MemoryUse, Meter, MetricsRead, ModelsA, ModelsB, SigningKeysRotate, Status, SuperAdmin,
@@ -44,6 +44,7 @@ pub use requirement::{Guard, GuardedArguments, Requirement};
 pub use stay::staying;
 
 use crate::app::App;
+use crate::body::refuse_query;
 use crate::error::HttpError;
 
 /// A boxed future of this thread.
@@ -66,6 +67,10 @@ pub struct Guarded<A>(PhantomData<A>);
 #[derive(Debug)]
 pub struct Open(());
 
+/// As [`Open`], for pages of browsers, whose links may carry parameters of others: the query is ignored.
+#[derive(Debug)]
+pub struct Page(());
+
 impl<A: Access + 'static> FromRequest for Guarded<A> {
     type Error = HttpError;
     type Future = Local<Self>;
@@ -74,13 +79,27 @@ impl<A: Access + 'static> FromRequest for Guarded<A> {
         let request = request.clone();
         Box::pin(async move {
             let app = app(&request)?;
-            enter::<A>(&app, &request, || Ok(())).await?;
+            enter::<A>(&app, &request, || refuse_query(&request)).await?;
             Ok(Self(PhantomData))
         })
     }
 }
 
 impl FromRequest for Open {
+    type Error = HttpError;
+    type Future = Local<Self>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let (request, counted) = (request.clone(), Page::from_request(request, payload));
+        Box::pin(async move {
+            counted.await?;
+            refuse_query(&request)?;
+            Ok(Self(()))
+        })
+    }
+}
+
+impl FromRequest for Page {
     type Error = HttpError;
     type Future = Local<Self>;
 
@@ -194,6 +213,12 @@ async fn authorize<A: Access>(app: &web::Data<App>, request: &HttpRequest) -> Re
         admit::admit_address(app, request).await?;
         return Err(HttpError(lacks(scope)));
     }
+    if let (Some(role), None) = (A::ROLE_OF_KEYS, &caller.by)
+        && ![role, Role::SuperAdmin].iter().any(|role| caller.key.roles.contains(role))
+    {
+        admit::admit_address(app, request).await?;
+        return Err(HttpError(missing_role(role)));
+    }
     if let (Some(permission), Some(by)) = (A::PERMISSION, &caller.by)
         && !by.may(permission)
         && !A::SCOPE_OF_KEYS.is_some_and(|scope| caller.key.has(scope))
@@ -205,11 +230,14 @@ async fn authorize<A: Access>(app: &web::Data<App>, request: &HttpRequest) -> Re
         && !caller.key.roles.contains(&role)
     {
         admit::admit_address(app, request).await?;
-        let message = format!("this needs the role `{}`", role.name());
-        return Err(HttpError(Error::new(Kind::Forbidden, message).coded("permission_denied")));
+        return Err(HttpError(missing_role(role)));
     }
     request.extensions_mut().insert(caller.clone());
     Ok(caller)
+}
+
+fn missing_role(role: Role) -> Error {
+    Error::new(Kind::Forbidden, format!("this needs the role `{}`", role.name())).coded("permission_denied")
 }
 
 fn lacks(scope: Scope) -> Error {

@@ -5,22 +5,35 @@ use muster_core::principal::Permission;
 use muster_identity::keys::{Role, Scope};
 use utoipa::openapi::security::SecurityRequirement;
 
-use super::{Access, Anyone, Callers, Guarded, Metered, Open, Queried, Sent};
+use super::{Access, Anyone, Callers, Guarded, Metered, Open, Page, Queried, Sent};
 
 /// The credentials and rights that a guard requires.
 #[derive(Debug, Clone, Copy)]
 pub struct Requirement {
     /// Which principals may call; `None` of an open route.
     callers: Option<Callers>,
-    scope: Option<Scope>,
-    scope_of_keys: Option<Scope>,
-    permission: Option<Permission>,
-    role: Option<Role>,
+    /// Scope of a key.
+    pub scope: Option<Scope>,
+    /// Scope of a key on a route that checks users by a permission.
+    pub scope_of_keys: Option<Scope>,
+    /// Role of a key on a route that checks users by a permission.
+    pub role_of_keys: Option<Role>,
+    /// Permission of a user.
+    pub permission: Option<Permission>,
+    /// Role that a key or user needs besides.
+    pub role: Option<Role>,
 }
 
 impl Requirement {
     /// No credential is required.
-    pub const OPEN: Self = Self { callers: None, scope: None, scope_of_keys: None, permission: None, role: None };
+    pub const OPEN: Self = Self {
+        callers: None,
+        scope: None,
+        scope_of_keys: None,
+        role_of_keys: None,
+        permission: None,
+        role: None,
+    };
 
     /// The requirement of an [`Access`].
     pub const fn of<A: Access>() -> Self {
@@ -28,6 +41,7 @@ impl Requirement {
             callers: Some(A::BY),
             scope: A::SCOPE,
             scope_of_keys: A::SCOPE_OF_KEYS,
+            role_of_keys: A::ROLE_OF_KEYS,
             permission: A::PERMISSION,
             role: A::ROLE,
         }
@@ -37,6 +51,11 @@ impl Requirement {
     #[must_use]
     pub const fn or_devices(self) -> Self {
         Self { callers: Some(Callers::DevicesAndPeople), ..self }
+    }
+
+    /// Whether no credential is required.
+    pub const fn is_open(&self) -> bool {
+        self.callers.is_none()
     }
 
     /// The requirement as a sentence; `None` of an open route.
@@ -50,6 +69,13 @@ impl Requirement {
 
     fn of_caller(&self) -> Option<String> {
         let permission = self.permission.map(Permission::name);
+        if let (Some(role), Some(permission)) = (self.role_of_keys, permission) {
+            return Some(format!(
+                "Requires an API key with the role `{}` or `super_admin`, or a session token of a user with the \
+                 permission `{permission}`.",
+                role.name()
+            ));
+        }
         Some(match (self.callers?, self.scope.or(self.scope_of_keys).map(Scope::name), permission) {
             (Callers::KeysAndPeople, Some(scope), Some(permission)) => format!(
                 "Requires an API key with the scope `{scope}`, or a session token of a user with the permission \
@@ -122,6 +148,10 @@ impl Guard for Open {
     const REQUIREMENT: Requirement = Requirement::OPEN;
 }
 
+impl Guard for Page {
+    const REQUIREMENT: Requirement = Requirement::OPEN;
+}
+
 impl<T> Guard for Anyone<T>
 where
     Self: FromRequest,
@@ -156,7 +186,7 @@ guarded_arguments! {
 mod tests {
     use super::*;
     use crate::guard::{
-        AgentsRun, AnyDevice, AnyPerson, ChatA, DeviceOrPerson, FirmwareRead, MemoryForget, SuperAdmin,
+        AgentsRun, AnyDevice, AnyPerson, AuditRead, ChatA, DeviceOrPerson, FirmwareRead, MemoryForget, SuperAdmin,
     };
 
     #[test]
@@ -170,6 +200,7 @@ mod tests {
             Requirement::of::<AnyDevice>(),
             Requirement::of::<DeviceOrPerson>(),
             Requirement::of::<SuperAdmin>(),
+            Requirement::of::<AuditRead>(),
         ]
         .map(|requirement| requirement.sentence().unwrap());
         assert_eq!(
@@ -185,6 +216,8 @@ mod tests {
                 "Requires a token signed by the device, or a session token.",
                 "Requires an API key with the scope `admin`, or a session token of a user whose role has this scope. Also \
                  requires the role `super_admin`.",
+                "Requires an API key with the role `auditor` or `super_admin`, or a session token of a user with the \
+                 permission `audit:read`.",
             ]
         );
         assert_eq!(Requirement::OPEN.sentence(), None);

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use muster_core::Kind;
 
 use crate::error::HttpError;
-use crate::error::sets::{Agent, NotFound, OpenErrors};
-use crate::guard::Open;
+use crate::error::sets::{Agent, NotFound, OpenErrors, PageErrors};
+use crate::guard::{Open, Page};
 
 /// Files of the API readers, compressed: name, content type, bytes.
 const ASSETS: [(&str, &str, &[u8]); 3] = [
@@ -55,8 +55,8 @@ pub async fn openapi(_open: Open) -> HttpResponse {
 ///
 /// Returns a page that displays the API with Swagger UI.
 #[utoipa::path(get, path = "/docs", tag = "docs", operation_id = "show_swagger_ui",
-    responses((status = 200, description = "The page", body = String, content_type = "text/html"), OpenErrors<Agent>))]
-pub async fn swagger(_open: Open) -> HttpResponse {
+    responses((status = 200, description = "The page", body = String, content_type = "text/html"), PageErrors<Agent>))]
+pub async fn swagger(_page: Page) -> HttpResponse {
     html(SWAGGER)
 }
 
@@ -64,9 +64,19 @@ pub async fn swagger(_open: Open) -> HttpResponse {
 ///
 /// Returns a page that displays the API with Redoc.
 #[utoipa::path(get, path = "/redoc", tag = "docs", operation_id = "show_redoc",
-    responses((status = 200, description = "The page", body = String, content_type = "text/html"), OpenErrors<Agent>))]
-pub async fn redoc(_open: Open) -> HttpResponse {
+    responses((status = 200, description = "The page", body = String, content_type = "text/html"), PageErrors<Agent>))]
+pub async fn redoc(_page: Page) -> HttpResponse {
     html(REDOC)
+}
+
+/// Get the page of roles, permissions and scopes
+///
+/// Returns every role, permission and scope with the routes and channels that require it, as Markdown.
+#[utoipa::path(get, path = "/docs/permissions", tag = "docs", operation_id = "show_permissions",
+    responses((status = 200, description = "The page", body = String, content_type = "text/markdown"), PageErrors<Agent>))]
+pub async fn permissions(_page: Page) -> HttpResponse {
+    static TEXT: LazyLock<Bytes> = LazyLock::new(|| crate::permissions::page().into());
+    HttpResponse::Ok().content_type("text/markdown; charset=utf-8").body(TEXT.clone())
 }
 
 /// Get a file of the documentation pages
@@ -74,8 +84,8 @@ pub async fn redoc(_open: Open) -> HttpResponse {
 /// Returns a script or style sheet of the documentation pages, compressed with gzip.
 #[utoipa::path(get, path = "/docs/assets/{file}", tag = "docs", operation_id = "get_docs_asset", params(("file" = String, Path)),
     responses((status = 200, description = "The file", content((String = "text/javascript"), (String = "text/css"))),
-        OpenErrors<Agent>, NotFound<Agent>))]
-pub async fn asset(_open: Open, file: web::Path<String>) -> Result<HttpResponse, HttpError> {
+        PageErrors<Agent>, NotFound<Agent>))]
+pub async fn asset(_page: Page, file: web::Path<String>) -> Result<HttpResponse, HttpError> {
     let found = ASSETS.iter().find(|(name, _, _)| *name == file.as_str());
     let &(_, kind, bytes) = found.ok_or_else(|| HttpError::new(Kind::NotFound, "no such file"))?;
     Ok(HttpResponse::Ok()

@@ -5,6 +5,7 @@ pub mod agent_platform;
 pub mod agents;
 pub mod alerts;
 pub mod anthropic;
+pub mod audit;
 pub mod auth;
 pub mod device_jobs;
 pub mod device_side;
@@ -14,6 +15,7 @@ pub mod engines;
 pub mod firmware;
 pub mod geofences;
 pub mod health;
+pub mod home;
 pub mod incidents;
 pub mod interface_a;
 pub mod keys;
@@ -24,6 +26,7 @@ pub mod openai;
 pub mod owners;
 pub mod realtime;
 pub mod roles;
+pub mod service_accounts;
 pub mod status;
 pub mod tasks;
 pub mod teams;
@@ -42,8 +45,8 @@ mod platform {
     //! The operations of features that are one file.
 
     use super::{
-        admin, agent_platform, anthropic, docs, health, interface_a, keys, metrics, openai, owners, roles, status,
-        teams, usage,
+        admin, agent_platform, anthropic, audit, docs, health, home, interface_a, keys, metrics, openai, owners, roles,
+        status, teams, usage,
     };
 
     crate::route::operations! {
@@ -77,11 +80,15 @@ mod platform {
         teams::delete,
         owners::list,
         owners::set at "/api/v1/owners/{owner:.+}",
+        audit::list,
         admin::backup,
         admin::reload,
+        home::home,
+        home::manual,
         docs::openapi,
         docs::swagger,
         docs::redoc,
+        docs::permissions,
         docs::asset,
         metrics::metrics,
     }
@@ -93,6 +100,7 @@ pub fn operations() -> &'static [Operation] {
         let features = [
             auth::operations,
             users::operations,
+            service_accounts::operations,
             devices::operations,
             device_side::operations,
             device_jobs::operations,

@@ -128,7 +128,7 @@ async fn what_the_head_shows_to_be_wrong_is_refused_before_the_body_is_sent() {
         }
     }
     // Credentials are short, and come from clients that nobody knows.
-    for path in ["/api/v1/auth/login", "/api/v1/auth/refresh", "/api/v1/auth/cli/login"] {
+    for path in ["/api/v1/auth/login", "/api/v1/auth/refresh", "/api/v1/auth/cli/login", "/api/v1/auth/service/login"] {
         let mut raw = Raw::open(&muster).await;
         raw.head("POST", path, "", &format!("{JSON}Content-Length: 1000000\r\n")).await;
         let refused = raw.response().await;

@@ -101,6 +101,11 @@ class World:
         sessions = self.call("GET", f"{V1}/auth/sessions", token=token)["data"]["sessions"]
         return next(session["id"] for session in sessions if session["current"])
 
+    def service_credentials(self):
+        """What a new service account logs in with."""
+        made = self.post("/service-accounts", {"name": uuid.uuid4().hex, "role": "viewer"})
+        return {"service_account": made["id"], "secret": made["secret"]}
+
     # Devices
 
     def device(self, key=None):
@@ -112,7 +117,7 @@ class World:
 
     def quarantined(self):
         device = self.device()
-        self.post(f"/devices/{device}/quarantine", {"reason": "why"})
+        self.post(f"/devices/{device}/quarantine", {"note": "why"})
         return device
 
     def handed_command(self):

@@ -82,15 +82,16 @@ const ALLOWED: &[Allowed] = &[
     ),
     allowed("muster-memory", &["muster-core", "muster-identity", "crates/*"]),
     // Engines are functions of their input.
-    allowed("muster-engines", &[]),
+    allowed("muster-engines", &["muster-names"]),
     // Libraries: they know nothing of the product, and of one another only what is listed here.
     allowed("muster-auth", &[]),
     allowed("muster-cap", &[]),
     allowed("muster-geo", &[]),
     allowed("muster-models", &[]),
+    allowed("muster-names", &[]),
     // The embedded model is one of the providers.
     allowed("muster-providers", &["muster-models"]),
-    allowed("muster-request", &["muster-request-derive"]),
+    allowed("muster-request", &["muster-names", "muster-request-derive"]),
     allowed("muster-request-derive", &[]),
     // The quality bench embeds its corpus.
     Allowed { package: "muster-retrieval", normal: &[], dev: &["muster-models"] },

@@ -51,7 +51,7 @@ impl History {
                 gapless = false;
             }
             let known = self.positions.get(channel).map(|(_, offset)| *offset);
-            let reached = self.take(channel, known, page["pubs"].as_array().unwrap());
+            let reached = self.take(channel, known, page["publications"].as_array().unwrap());
             let end = page["offset"].as_u64().unwrap();
             let more = page["more"] == true;
             self.positions.insert(channel.to_owned(), (epoch, if more { reached.unwrap_or(end) } else { end }));

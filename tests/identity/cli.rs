@@ -66,6 +66,26 @@ fn a_login_is_bound_to_this_device_and_readable_by_its_owner_only() {
 }
 
 #[test]
+fn service_accounts_are_managed_on_a_running_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = Launch::new(folder.path()).start();
+    let run = |args: &[&str]| muster(folder.path(), &[&["service-accounts", "--remote"][..], args].concat(), "");
+    json(&muster(folder.path(), &["login", "--server", &process.url, "--json"], &format!("{EMAIL}\n{PASSWORD}\n")));
+    let made = json(&run(&["create", "--name", "wall", "--role", "viewer", "--json"]));
+    let id = made["id"].as_str().unwrap();
+    assert!(made["secret"].as_str().unwrap().starts_with("mss_"), "{made}");
+    let rotated = json(&run(&["rotate", id, "--grace", "0", "--json"]));
+    assert_ne!(rotated["secret"], made["secret"]);
+    assert_eq!(json(&run(&["disable", id, "--json"]))["disabled"], true);
+    let listed = output_text(&run(&["list"]));
+    assert!(listed.contains("wall") && listed.contains("disabled") && !listed.contains("mss_"), "{listed}");
+    assert!(output_text(&run(&["revoke", id])).contains("revoked"));
+    assert_eq!(json(&run(&["list", "--json"]))["service_accounts"], serde_json::json!([]));
+    let wrong = run(&["create", "--name", "wall", "--role", "super_admin"]);
+    assert_eq!(wrong.status.code(), Some(2), "the roles of people are no choice: {wrong:?}");
+}
+
+#[test]
 fn people_are_managed_in_a_stopped_servers_folder() {
     let folder = tempfile::tempdir().unwrap();
     Launch::new(folder.path()).start().kill();

@@ -20,7 +20,7 @@ async fn login_returns_two_tokens_and_the_user() {
     assert_eq!(got.status, 200, "{}", got.text);
     let body = got.json();
     assert_eq!(body["success"], true);
-    assert_eq!(fields(&body["data"]), ["refresh_token", "token", "user"]);
+    assert_eq!(fields(&body["data"]), ["expires_in", "refresh_token", "token", "user"]);
     for token in ["token", "refresh_token"] {
         assert_eq!(body["data"][token].as_str().unwrap().split('.').count(), 3, "a JWT");
     }

@@ -52,7 +52,7 @@ async fn keys_see_their_own_tasks_and_an_administrators_key_and_a_reader_all() {
     }
     let own = of_ann.request(json!({ "history": { "ch": "agents" } })).await;
     let received: Vec<_> =
-        own["ok"]["pubs"].as_array().unwrap().iter().map(|it| it["data"]["task_id"].clone()).collect();
+        own["ok"]["publications"].as_array().unwrap().iter().map(|it| it["data"]["task_id"].clone()).collect();
     assert_eq!(received, [json!("task_a"), json!("task_a"), json!("task_a")], "{own}");
     let denied = of_ann.request(json!({ "presence": { "ch": "agents" } })).await;
     assert_eq!(denied["error"]["code"], 2403, "{denied}");
@@ -125,7 +125,7 @@ async fn history_and_events_over_http_are_the_keys_too() {
     let path = |channel: &str| format!("/api/v1/realtime/channels/{channel}/history");
     let page = client.get(&path("agents")).await;
     assert_eq!(page.status, 200, "{}", page.text);
-    assert_eq!(page.json()["data"]["pubs"].as_array().unwrap().len(), 1, "{}", page.text);
+    assert_eq!(page.json()["data"]["publications"].as_array().unwrap().len(), 1, "{}", page.text);
     assert_eq!(client.get(&path("tasks:task_a")).await.status, 200);
     assert_eq!(client.get(&path("tasks:task_b")).await.status, 404);
     assert_eq!(client.get(&path("incidents")).await.status, 403);

@@ -45,14 +45,16 @@ def settings(providers=(), llm=None):
 
 
 class Muster:
-    def __init__(self, folder, config):
+    def __init__(self, folder, config, password=None, first_key="ours"):
+        """`first_key`: "ours", or "random" to let the server make the first key and password, and print them."""
         self.folder = Path(folder)
-        self.key, self.password = new_key(), secrets.token_urlsafe(24)
+        self.key, self.password = new_key(), password or secrets.token_urlsafe(24)
         (self.folder / "config.toml").write_text(config)
         self.log = open(self.folder / "stderr.log", "wb")
         # Nothing of the caller's own settings, keys or proxies gets in.
         environment = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
-        environment |= {"MUSTER_BOOTSTRAP_KEY": self.key, "MUSTER_ADMIN_PASSWORD": self.password}
+        if first_key == "ours":
+            environment |= {"MUSTER_BOOTSTRAP_KEY": self.key, "MUSTER_ADMIN_PASSWORD": self.password}
         command = [str(binary()), "serve", "--listen", "127.0.0.1:0"]
         command += ["--data", str(self.folder / "data"), "--config", str(self.folder / "config.toml")]
         self.process = subprocess.Popen(
@@ -65,7 +67,21 @@ class Muster:
             self.process.wait()
             raise
         # Or a talkative server blocks on a full pipe.
-        threading.Thread(target=self.process.stdout.read, daemon=True).start()
+        self.printed, self.more = [f"listening on {self.origin}\n"], threading.Condition()
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        for line in self.process.stdout:
+            with self.more:
+                self.printed.append(line.decode(errors="replace"))
+                self.more.notify_all()
+
+    def printed_until(self, text):
+        """What was printed, once a line with this text was."""
+        with self.more:
+            came = self.more.wait_for(lambda: any(text in line for line in self.printed), timeout=START_WITHIN)
+            assert came, f"not printed: {text}\nprinted: {self.printed}"
+            return "".join(self.printed)
 
     def wait_for_address(self):
         # A server that hangs is ended, and with it the output that we read.

@@ -43,6 +43,8 @@ class Upstream:
     paths: list = field(default_factory=list)
     # Set when the caller of `waits` closes the connection before the end of the answer.
     caller_left: threading.Event = field(default_factory=threading.Event)
+    # Whether every connection is closed without an answer.
+    down: bool = False
 
     @property
     def base_url(self):
@@ -72,6 +74,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if self.server.upstream.down:
+            self.connection.shutdown(socket.SHUT_RDWR)
+            self.close_connection = True
+            return
         self.id = f"chatcmpl-{secrets.token_hex(12)}"
         self.server.upstream.requests.append(body)
         self.server.upstream.paths.append(self.path)

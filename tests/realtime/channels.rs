@@ -150,7 +150,7 @@ async fn history_and_presence_require_the_permission_to_subscribe() {
         socket.frame().await;
     }
     let history = socket.request(json!({ "history": { "ch": "incidents:inc_1", "limit": 2 } })).await;
-    let pubs = history["ok"]["pubs"].as_array().unwrap();
+    let pubs = history["ok"]["publications"].as_array().unwrap();
     assert_eq!(pubs.iter().map(|one| one["data"]["n"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2], "{history}");
     assert_eq!(history["ok"]["more"], true);
     let presence = socket.request(json!({ "presence": { "ch": "incidents:inc_1" } })).await;

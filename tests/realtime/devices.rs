@@ -68,7 +68,7 @@ async fn a_device_receives_a_command_and_acknowledges_it_on_its_socket() {
     // Another device authenticates in its first frame; its own channel is subscribed automatically.
     let mut other = Socket::connect(&muster, &unit.token()).await;
     let own = other.request(json!({ "history": { "ch": unit.channel() } })).await;
-    assert!(own["ok"]["pubs"].is_array(), "{own}");
+    assert!(own["ok"]["publications"].is_array(), "{own}");
     let created = admin.post(&unit.path("/commands"), &json!({ "name": "siren.on" })).await;
     assert_eq!(created.status, 201, "{}", created.text);
     for socket in [&mut socket, &mut other] {

@@ -117,10 +117,10 @@ async fn history_and_presence_over_http_are_those_of_the_socket() {
     let all = client.get(&format!("{path}/history")).await;
     assert_eq!(all.status, 200, "{}", all.text);
     let page = &all.json()["data"];
-    assert_eq!(page["pubs"], json!(pushes), "a page holds the frames that sockets got");
+    assert_eq!(page["publications"], json!(pushes), "a page holds the frames that sockets got");
     let since = format!("{}-{}", page["epoch"].as_str().unwrap(), pushes[1]["off"]);
     let rest = client.get(&format!("{path}/history?since={since}")).await.json();
-    assert_eq!(rest["data"]["pubs"], json!([pushes[2]]));
+    assert_eq!(rest["data"]["publications"], json!([pushes[2]]));
     let present = client.get(&format!("{path}/presence")).await.json();
     assert_eq!(present["data"]["present"][0]["connections"], 1, "{present}");
     for (path, status) in [

@@ -191,9 +191,14 @@ async fn a_bad_token_is_401_at_the_handshake_and_one_in_the_query_is_not_read() 
     assert_eq!(refused.status, 401, "{}", refused.body);
     let token = admin_token(&muster).await;
     let query = format!("/api/v1/realtime?token={token}&access_token={token}");
-    assert_eq!(Socket::handshake(&muster, &query, &[]).await.err().unwrap().status, 403);
     let origin = muster.url();
-    let mut socket = Socket::handshake(&muster, &query, &[("origin", &origin)]).await.unwrap();
+    for headers in [&[][..], &[("origin", origin.as_str())]] {
+        let refused = Socket::handshake(&muster, &query, headers).await.err().unwrap();
+        assert_eq!(refused.status, 400, "{}", refused.body);
+        assert!(refused.body.contains("unknown query parameter `token`"), "{}", refused.body);
+    }
+    assert_eq!(Socket::handshake(&muster, "/api/v1/realtime", &[]).await.err().unwrap().status, 403);
+    let mut socket = Socket::handshake(&muster, "/api/v1/realtime", &[("origin", &origin)]).await.unwrap();
     socket.send(&json!({ "id": 1, "connect": {} })).await;
     assert_eq!(socket.closed().await, 4001);
 }

@@ -14,6 +14,8 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
+use crate::support::described::event_differs;
+
 /// Upper bound of every wait of the scenario.
 const TEST_TIMEOUT: Duration = Duration::from_secs(90);
 
@@ -71,6 +73,9 @@ impl DashboardView {
             self.faults.push(format!("{channel}: {off} ({}) after {at}", text("ev")));
         }
         *at = off;
+        if let Some(difference) = event_differs(frame) {
+            self.faults.push(difference);
+        }
         track.events.push((off, text("eid"), text("ev")));
     }
 }

@@ -108,7 +108,7 @@ impl Follower {
                 SocketMessage::Frame(frame) if frame["unsubscribed"].is_object() => self.resume().await,
                 SocketMessage::Frame(frame) => {
                     self.take(&frame);
-                    if frame["data"]["data"]["title"] == last {
+                    if frame["data"]["title"] == last {
                         return self;
                     }
                 }

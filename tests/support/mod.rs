@@ -10,6 +10,7 @@
 )]
 
 pub mod client;
+pub mod described;
 pub mod device;
 pub mod dialect;
 pub mod messages;

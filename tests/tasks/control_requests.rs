@@ -98,11 +98,11 @@ async fn an_invalid_control_is_rejected_alike_over_http_and_over_a_socket() {
 async fn several_invalid_fields_are_reported_together_over_http_and_over_a_socket() {
     let muster = server();
     let mut transports = Transports::open(&muster).await;
-    let body = json!({ "if_seq": "first", "instruction": 1, "mode": "swap" });
+    let body = json!({ "if_seq": "first", "instruction": 1, "mode": "swap", "unknown": true });
     let (status, response) = transports.over_http("redirect", &body).await;
     assert_eq!(status, 422, "{response}");
     let over_http = fields(&response["detail"], &["body"]);
-    assert_eq!(over_http.len(), 3, "{response}");
+    assert_eq!(over_http.len(), 4, "{response}");
     let reply = transports.over_socket("redirect", &body).await;
     assert_eq!(fields(&reply["error"]["details"]["fields"], &["command", "args"]), over_http);
 }
@@ -113,8 +113,7 @@ async fn a_valid_control_is_accepted_alike_over_http_and_over_a_socket() {
     let mut transports = Transports::open(&muster).await;
     for (name, body) in [
         ("pause", json!({ "now": true, "request_id": "r".repeat(512) })),
-        // A field that is not defined is ignored.
-        ("redirect", json!({ "instruction": "x", "unknown": true, "request_id": "r0" })),
+        ("redirect", json!({ "instruction": "x", "request_id": "r0" })),
         ("redirect", json!({ "instruction": "x".repeat(8 << 10), "reason": "y".repeat(512), "request_id": "r1" })),
         ("redirect", json!({ "instruction": "x", "mode": "interrupt", "request_id": "r2", "reason": null })),
         ("kill", json!({ "request_id": "r3", "if_seq": null })),

@@ -106,6 +106,7 @@ async fn a_kill_is_taken_while_the_queue_of_the_task_actor_is_full_of_submission
         params: quick()["params"].clone(),
         timeout_seconds: 60,
         priority: muster_tasks::task::Priority::Normal,
+        start: muster_tasks::task::Start::AtOnce,
     };
     let depth = || {
         let actors = muster.tree.snapshot();

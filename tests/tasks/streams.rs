@@ -24,7 +24,8 @@ async fn wait_for_text(client: &Client, id: &str, text: &str) {
             let got = client.get(&path).await;
             assert_eq!(got.status, 200, "{}", got.text);
             let page = got.json();
-            let deltas = page["data"]["pubs"].as_array().unwrap().iter().filter(|event| event["ev"] == "task.delta");
+            let deltas =
+                page["data"]["publications"].as_array().unwrap().iter().filter(|event| event["ev"] == "task.delta");
             let streamed: String = deltas.map(|event| event["data"]["text"].as_str().unwrap()).collect();
             if streamed == text {
                 return;

@@ -77,7 +77,7 @@ impl Monitor {
 /// The text that a task's model has produced, as published.
 async fn streamed_text(client: &Client, id: &str) -> String {
     let page = client.get(&format!("/api/v1/realtime/channels/tasks:{id}/history?limit=500")).await.json();
-    let deltas = page["data"]["pubs"].as_array().unwrap().iter().filter(|event| event["ev"] == "task.delta");
+    let deltas = page["data"]["publications"].as_array().unwrap().iter().filter(|event| event["ev"] == "task.delta");
     deltas.map(|event| event["data"]["text"].as_str().unwrap()).collect()
 }
 

@@ -23,6 +23,8 @@ pub enum IdKind {
     FunctionCall,
     /// A user account.
     User,
+    /// A service account.
+    ServiceAccount,
     /// A login session.
     Session,
     /// A device.
@@ -64,6 +66,7 @@ impl IdKind {
             Self::Response => "resp",
             Self::FunctionCall => "fc",
             Self::User => "usr",
+            Self::ServiceAccount => "svc",
             Self::Session => "ses",
             Self::Device => "dev",
             Self::Command => "cmd",

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::keys::KeyRecord;
+use muster_core::ids::IdKind;
 use muster_core::principal::{Permission, Permissions, UserRole};
 use muster_core::{Error, Kind};
 
@@ -19,6 +20,13 @@ pub struct Person {
     pub session_id: Arc<str>,
     /// The permissions of the role and of individual grants together.
     pub permissions: Permissions,
+}
+
+impl Person {
+    /// Returns whether it is a service account: the principal of a program.
+    pub fn is_service(&self) -> bool {
+        self.user_id.strip_prefix(IdKind::ServiceAccount.prefix()).is_some_and(|rest| rest.starts_with('_'))
+    }
 }
 
 /// The principal that performs an operation, as recorded in timelines, approvals and the audit log.

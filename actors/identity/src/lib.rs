@@ -26,7 +26,7 @@ pub use device::DeviceDirectory;
 pub use muster_auth::dpop::{BoundBearer, Scheme};
 pub use muster_auth::keys::{RotationPolicy, SigningKeyChange};
 pub use muster_auth::password::Hasher;
-pub use registry::CreatedUser;
+pub use registry::{CreatedUser, IssuedSecret};
 pub use service::{
     Admitted, FIRST_EMAIL, Identity, IdentityOptions, LoginAdmission, LoginExcess, PendingLogin, proof_required,
 };
@@ -34,4 +34,4 @@ pub use sessions::{ClaimedClient, Lifetimes, Origin, SessionRecord, SessionWatch
 pub use throttle::LoginRates;
 pub use tokens::{Credential, IssuedTokens};
 pub use user_key::{scopes, user_key};
-pub use users::{NewUser, UserPatch, UserRecord};
+pub use users::{NewServiceAccount, NewUser, ServiceAccountPatch, ServiceCredential, UserPatch, UserRecord};

@@ -87,7 +87,9 @@ impl Tokens {
         let keys = self.keys()?;
         let (iat, family) = (session.refresh.rotated_at.seconds(), &session.refresh);
         let cnf = session.jkt.as_ref().map(|jkt| Confirmation { jkt: jkt.clone() });
-        let expires_in = self.lifetimes.access.as_secs();
+        // Not longer than the session, which may end with its account.
+        let left = session.ends(&self.lifetimes).since(session.refresh.rotated_at);
+        let expires_in = self.lifetimes.access.min(left).as_secs();
         let access = AccessClaims {
             iss: self.issuer.clone(),
             aud: TokenType::Access.audience().to_owned(),

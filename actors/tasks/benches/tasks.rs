@@ -142,6 +142,7 @@ impl TaskServer {
             params: json!({ "path": "README.md" }),
             timeout_seconds: 600,
             priority: Priority::Normal,
+            start: muster_tasks::task::Start::AtOnce,
         };
         Ok(self.tasks.run(new, &Requester::of(By::System), None).await?.id)
     }

@@ -332,6 +332,8 @@ class Process:
 
     async def stop(self):
         """Ends it; returns its attempts."""
+        # It runs until its input ends; before Python 3.12 `communicate` leaves the input open.
+        self.process.stdin.close()
         out, _ = await self.process.communicate()
         return [Attempt(**attempt) for attempt in json.loads(out)]
 

@@ -5,13 +5,15 @@ use std::time::Duration;
 use futures::{SinkExt, StreamExt};
 use muster_auth::dpop::sign_proof;
 use muster_core::Clock;
-use reqwest::{Method, StatusCode, Upgraded};
+use reqwest::{Client, Method, StatusCode, Upgraded};
 use serde_json::{Value, json};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
+use super::model::ENDED;
+use crate::connection::{self, Authorities};
 use crate::session::UserClient;
 
 const PATH: &str = "/api/q62/dashboard/agents";
@@ -22,8 +24,9 @@ const SILENCE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What authorizes the connection.
 pub(super) enum Credential {
-    /// An API key with the scope `agents`, or an access token that is not bound to a key.
-    Bearer(String),
+    /// An API key with the scope `agents`, or an access token that is not bound to a key; and the authorities to trust
+    /// in the place of those of this machine.
+    Bearer(String, Option<Authorities>),
     Login(Box<UserClient>),
 }
 
@@ -102,12 +105,39 @@ fn ended(close: Option<(u16, String)>) -> Disconnect {
     }
 }
 
+/// Builds a client for these credentials. WebSockets need HTTP/1.1.
+fn http_client(credential: &Credential) -> Result<Client, Disconnect> {
+    let authorities = match credential {
+        Credential::Bearer(_, authorities) => authorities.clone(),
+        Credential::Login(client) => client.authorities().map_err(Disconnect::Rejected)?,
+    };
+    let http = connection::client(authorities.as_ref(), || Client::builder().http1_only());
+    http.map_err(Disconnect::Rejected)
+}
+
+/// Returns the tasks that ended last, newest first.
+///
+/// # Errors
+/// The server does not answer, or rejects the request.
+pub(super) async fn ended_tasks(server: &str, credential: &Credential, most: usize) -> Result<Vec<Value>, Disconnect> {
+    let path = format!("/api/v1/tasks?status={}&limit={most}", ENDED.join(","));
+    let body = match credential {
+        Credential::Login(client) => client.call(Method::GET, &path, None, None).await.map_err(Disconnect::Rejected)?,
+        Credential::Bearer(token, _) => {
+            let request = http_client(credential)?.get(format!("{server}{path}")).bearer_auth(token);
+            let broken = |error: reqwest::Error| Disconnect::Lost(connection::unreachable(server, &error));
+            let answer = request.timeout(CONNECT_TIMEOUT).send().await.map_err(broken)?;
+            let text = answer.text().await.map_err(broken)?;
+            serde_json::from_str(&text).unwrap_or_default()
+        }
+    };
+    Ok(body.get("tasks").and_then(Value::as_array).cloned().unwrap_or_default())
+}
+
 async fn open_socket(server: &str, credential: &Credential) -> Result<Connection, Disconnect> {
     let url = format!("{server}{PATH}");
-    let broken = |error: &dyn std::fmt::Display| Disconnect::Lost(format!("{server} does not answer: {error}"));
-    crate::install_tls();
-    // WebSockets need HTTP/1.1.
-    let http = reqwest::Client::builder().http1_only().build().map_err(|error| broken(&error))?;
+    let broken = |error: reqwest::Error| Disconnect::Lost(connection::unreachable(server, &error));
+    let http = http_client(credential)?;
     let mut request = http
         .get(&url)
         .header("connection", "Upgrade")
@@ -118,10 +148,10 @@ async fn open_socket(server: &str, credential: &Credential) -> Result<Connection
     for (name, value) in authorization(server, &url, credential).await.map_err(Disconnect::Rejected)? {
         request = request.header(name, value);
     }
-    let answer = request.send().await.map_err(|error| broken(&error))?;
+    let answer = request.send().await.map_err(broken)?;
     match answer.status() {
         StatusCode::SWITCHING_PROTOCOLS => {
-            let stream = answer.upgrade().await.map_err(|error| broken(&error))?;
+            let stream = answer.upgrade().await.map_err(broken)?;
             Ok(Connection { socket: WebSocketStream::from_raw_socket(stream, Role::Client, None).await })
         }
         status => {
@@ -141,7 +171,7 @@ async fn authorization(
     credential: &Credential,
 ) -> Result<Vec<(&'static str, String)>, String> {
     let client = match credential {
-        Credential::Bearer(token) => return Ok(vec![("authorization", format!("Bearer {token}"))]),
+        Credential::Bearer(token, _) => return Ok(vec![("authorization", format!("Bearer {token}"))]),
         Credential::Login(client) => client,
     };
     // This call refreshes an expired token.

@@ -18,12 +18,13 @@ use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
+use crate::connection::TlsArgs;
 use crate::session::UserClient;
 use crate::terminal::termination;
 use crate::{Environment, block_on};
-use connection::{Connection, Credential, Disconnect};
+use connection::{Connection, Credential, Disconnect, ended_tasks};
 use keys::Key;
-use model::{Action, MonitorModel, Request};
+use model::{Action, ENDED_TASKS_VISIBLE, MonitorModel, Request};
 use screen::Screen;
 
 pub(super) const EXAMPLES: &str = "\
@@ -46,6 +47,8 @@ pub(super) struct MonitorArgs {
     /// URL of the server.
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080")]
     server: String,
+    #[command(flatten)]
+    tls: TlsArgs,
     /// Print events as lines. This is the default if standard output is not a terminal.
     #[arg(long)]
     plain: bool,
@@ -63,7 +66,7 @@ const BACKOFF_SECONDS: [u64; 5] = [1, 2, 4, 8, 15];
 pub(super) fn run(args: &MonitorArgs, environment: &Environment) -> Result<(), String> {
     let server = args.server.trim_end_matches('/').to_owned();
     block_on(async {
-        let credential = credential(&server, environment)?;
+        let credential = credential(&server, &args.tls, environment)?;
         if args.once {
             return once(&server, &credential, args.json).await;
         }
@@ -74,11 +77,11 @@ pub(super) fn run(args: &MonitorArgs, environment: &Environment) -> Result<(), S
     })
 }
 
-fn credential(server: &str, environment: &Environment) -> Result<Credential, String> {
+fn credential(server: &str, tls: &TlsArgs, environment: &Environment) -> Result<Credential, String> {
     if let Some(token) = environment.api_key.as_ref().or(environment.token.as_ref()) {
-        return Ok(Credential::Bearer(token.clone()));
+        return Ok(Credential::Bearer(token.clone(), tls.ca.clone()));
     }
-    let client = UserClient::open(environment)?;
+    let client = UserClient::open(environment, tls)?;
     match client.token_for(server)? {
         Some(_) => Ok(Credential::Login(Box::new(client))),
         None => {
@@ -165,6 +168,9 @@ async fn once(server: &str, credential: &Credential, as_json: bool) -> Result<()
     loop {
         if let Incoming::Answered(Request::Connect, frame) = session.next(&mut model).await.map_err(message)? {
             let state = frame.pointer("/ok/subs/agents/state").ok_or("the server gave no snapshot of its tasks")?;
+            if !as_json {
+                model.ended(&ended_tasks(server, credential, ENDED_TASKS_VISIBLE).await.map_err(message)?);
+            }
             let out = if as_json { format!("{state}\n") } else { view::table(&model, Clock::system().now()) };
             return print(&out);
         }
@@ -240,6 +246,11 @@ async fn watch(server: &str, credential: &Credential) -> Result<(), String> {
 async fn run_table(server: &str, credential: &Credential) -> Result<(), String> {
     let (mut model, mut tries, mut keys) = (MonitorModel::default(), 0, screen::key_events());
     let mut size = Screen::size();
+    draw(&model, size)?;
+    // Without them the table has the live tasks only; a server that does not answer is reported by the connection.
+    if let Ok(ended) = ended_tasks(server, credential, ENDED_TASKS_VISIBLE).await {
+        model.ended(&ended);
+    }
     loop {
         draw(&model, size)?;
         let ended = match Session::open(server, credential, &model).await {
@@ -294,10 +305,8 @@ async fn run_session(
                 *size = Screen::size();
                 Vec::new()
             }
-            _ = seconds.tick() => {
-                model.tick(Clock::system().now());
-                Vec::new()
-            }
+            // The age of tasks changes.
+            _ = seconds.tick() => Vec::new(),
             _ = frames.tick(), if stale => {
                 stale = false;
                 draw(model, *size)?;

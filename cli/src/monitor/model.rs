@@ -1,21 +1,21 @@
 //! The state of the monitor, and how keys and frames change it. Pure.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::time::Duration;
 
 use muster_core::Millis;
 use serde_json::{Value, json};
 
 use super::keys::Key;
 
-/// How long an ended task remains visible.
-const ENDED_TASK_VISIBLE: Duration = Duration::from_secs(60);
+/// Number of ended tasks that remain visible, those that ended last.
+pub(super) const ENDED_TASKS_VISIBLE: usize = 10;
 /// Number of log lines that are kept.
 const MAX_LOG_LINES: usize = 500;
 /// Longest text input, in bytes.
 const MAX_INPUT_BYTES: usize = 4_000;
 
-const ENDED: [&str; 5] = ["succeeded", "failed", "timed_out", "killed", "rejected"];
+/// The statuses of tasks that have ended.
+pub(super) const ENDED: [&str; 5] = ["succeeded", "failed", "timed_out", "killed", "rejected"];
 pub(super) const MODES: [&str; 3] = ["steer", "interrupt", "agent"];
 
 /// A task in the table.
@@ -26,6 +26,8 @@ pub(super) struct TaskRow {
     pub(super) percent: Option<u64>,
     /// Present phase, such as the name of a step.
     pub(super) phase: String,
+    /// The latest instruction.
+    pub(super) instruction: String,
     pub(super) created_at: Option<Millis>,
     ended_at: Option<Millis>,
 }
@@ -129,9 +131,34 @@ impl MonitorModel {
         visible
     }
 
-    /// Removes tasks that ended more than a minute ago.
-    pub(super) fn tick(&mut self, now: Millis) {
-        self.tasks.retain(|_, row| row.ended_at.is_none_or(|at| now.since(at) < ENDED_TASK_VISIBLE));
+    /// Adds tasks that have ended, as the server lists them.
+    pub(super) fn ended(&mut self, tasks: &[Value]) {
+        for task in tasks {
+            let time = |name: &str| task.get(name).and_then(Value::as_str).and_then(Millis::parse_rfc3339);
+            let row = TaskRow {
+                agent: text(task, "agent"),
+                status: text(task, "status"),
+                percent: number(task, "/progress/percent"),
+                phase: task.get("progress").map(|progress| text(progress, "phase")).unwrap_or_default(),
+                instruction: text(task, "task"),
+                created_at: time("created_at"),
+                ended_at: Some(time("finished_at").unwrap_or(Millis(0))),
+            };
+            // What the feed says about a task is newer.
+            self.tasks.entry(text(task, "task_id")).or_insert(row);
+        }
+        self.keep_last_ended();
+    }
+
+    /// Removes ended tasks but the last ones.
+    fn keep_last_ended(&mut self) {
+        let mut ended: Vec<(Millis, String)> =
+            self.tasks.iter().filter_map(|(id, row)| Some((row.ended_at?, id.clone()))).collect();
+        ended.sort_unstable();
+        let surplus = ended.len().saturating_sub(ENDED_TASKS_VISIBLE);
+        for (_, id) in ended.into_iter().take(surplus) {
+            self.tasks.remove(&id);
+        }
         self.keep_selection();
     }
 
@@ -305,7 +332,10 @@ impl MonitorModel {
                 });
                 (row.agent, row.status) = (text(data, "agent"), text(data, "to"));
                 row.ended_at = ENDED.contains(&row.status.as_str()).then_some(now);
-                self.keep_selection();
+                if let Some(instruction) = data.get("instruction").and_then(Value::as_str) {
+                    instruction.clone_into(&mut row.instruction);
+                }
+                self.keep_last_ended();
             }
             "task.progress" => {
                 if let Some(row) = self.tasks.get_mut(&text(data, "task_id")) {
@@ -366,7 +396,8 @@ impl MonitorModel {
         let Some(state) = sub.get("state").and_then(Value::as_array) else { return };
         match channel {
             "agents" => {
-                self.tasks = state.iter().filter_map(row).collect();
+                self.tasks.retain(|_, row| row.ended_at.is_some());
+                self.tasks.extend(state.iter().filter_map(row));
                 self.keep_selection();
             }
             _ if self.logs_of.as_ref().is_some_and(|task| channel == log_channel(task)) => {
@@ -395,6 +426,7 @@ fn row(item: &Value) -> Option<(String, TaskRow)> {
         percent: number(data, "/progress/percent"),
         phase: data.get("progress").map(|progress| text(progress, "phase")).unwrap_or_default(),
         created_at: data.get("created_at").and_then(Value::as_str).and_then(Millis::parse_rfc3339),
+        instruction: text(data, "instruction"),
         ended_at: None,
     };
     Some((id, row))

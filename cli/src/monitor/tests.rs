@@ -4,7 +4,7 @@ use muster_core::Millis;
 use serde_json::{Value, json};
 
 use super::keys::Key;
-use super::model::{Action, Mode, MonitorModel, Request};
+use super::model::{Action, ENDED_TASKS_VISIBLE, Mode, MonitorModel, Request};
 use super::view::{self, Style};
 
 const NOW: Millis = Millis(1_763_690_000_000);
@@ -13,7 +13,7 @@ fn snapshot(tasks: &[(&str, &str)]) -> Value {
     let item = |(at, (id, status)): (usize, &(&str, &str))| {
         let created = NOW.plus(std::time::Duration::from_secs(at as u64)).rfc3339();
         json!({ "id": id, "version": 1, "data": { "task_id": id, "agent": "code-reviewer", "status": status,
-            "created_at": created, "progress": { "percent": 50, "phase": "complexity" } } })
+            "created_at": created, "instruction": "Sum it up", "progress": { "percent": 50, "phase": "complexity" } } })
     };
     let state: Vec<_> = tasks.iter().enumerate().map(item).collect();
     json!({ "id": 1, "ok": { "subs": { "agents": { "epoch": "k3v9", "offset": 7, "recovered": false, "state": state } } } })
@@ -61,14 +61,25 @@ fn a_snapshot_then_events_are_the_table() {
 }
 
 #[test]
-fn an_ended_task_is_displayed_for_a_minute() {
+fn the_tasks_that_ended_last_remain_visible() {
     let mut model = connected(&[("task_1", "running"), ("task_2", "running")]);
-    model.push(&state(8, "task_1", "killed"), NOW);
-    let after = |seconds| NOW.plus(std::time::Duration::from_secs(seconds));
-    model.tick(after(59));
-    assert_eq!(model.tasks.len(), 2);
-    model.tick(after(60));
-    assert_eq!((model.tasks.len(), model.selected.as_deref()), (1, Some("task_2")));
+    let listed = |nth: usize| {
+        let at = NOW.plus(std::time::Duration::from_secs(nth as u64)).rfc3339();
+        json!({ "task_id": format!("old_{nth:02}"), "agent": "debugger", "status": "failed", "task": "Why?",
+            "created_at": at, "finished_at": at })
+    };
+    model.ended(&(0..ENDED_TASKS_VISIBLE).map(listed).collect::<Vec<_>>());
+    assert_eq!(model.tasks.len(), 2 + ENDED_TASKS_VISIBLE);
+    assert_eq!(model.tasks["old_09"].instruction, "Why?");
+    let later = NOW.plus(std::time::Duration::from_secs(1_000));
+    model.push(&state(8, "task_1", "killed"), later);
+    assert!(!model.tasks.contains_key("old_00") && model.tasks.contains_key("old_01"), "the oldest makes room");
+    // A new snapshot has the live tasks only; those that ended stay.
+    model.reply(&Request::Connect, &snapshot(&[("task_2", "running")]));
+    assert_eq!(model.tasks.len(), 1 + ENDED_TASKS_VISIBLE);
+    assert_eq!(model.tasks["task_1"].status, "killed");
+    let row = view::table(&model, later);
+    assert!(row.contains("INSTRUCTION") && row.contains("Sum it up") && row.contains("Why?"), "{row}");
 }
 
 #[test]
@@ -204,7 +215,7 @@ fn the_screen_fits_shows_the_selected_task_and_no_control_character() {
         }
     }
     let row = &view::table(&model, NOW.plus(std::time::Duration::from_secs(3_700)));
-    assert!(row.lines().nth(1).unwrap().ends_with("50%    1h01m  complexity"), "{row}");
+    assert!(row.lines().nth(1).unwrap().ends_with("50%    1h01m  complexity     Sum it up"), "{row}");
 }
 
 #[test]

@@ -26,7 +26,8 @@ const KEYS: &str = "j/k select  p pause  P pause now  r resume  x kill  d redire
 pub(super) fn screen(model: &MonitorModel, (width, height): (usize, usize), now: Millis) -> Vec<Line> {
     let mut lines = vec![line(head(model), Style::Header), line(table_head(), Style::Header)];
     let tasks = model.visible();
-    let below = 2 + usize::from(model.logs_of.is_some()) * (height / 3);
+    let instruction = model.selected.as_ref().and_then(|id| model.tasks.get(id)).map(|row| &row.instruction);
+    let below = 2 + usize::from(instruction.is_some()) + usize::from(model.logs_of.is_some()) * (height / 3);
     let available = height.saturating_sub(lines.len() + below).max(1);
     let at = tasks.iter().position(|(id, _)| model.selected.as_ref() == Some(id)).unwrap_or(0);
     let from = at.saturating_sub(available.saturating_sub(1));
@@ -39,6 +40,9 @@ pub(super) fn screen(model: &MonitorModel, (width, height): (usize, usize), now:
         let available = (height / 3).saturating_sub(1);
         let logs = model.logs.iter().skip(model.logs.len().saturating_sub(available));
         lines.extend(logs.map(|text| line(format!("  {text}"), Style::Plain)));
+    }
+    if let Some(instruction) = instruction {
+        lines.push(line(format!("instruction: {instruction}"), Style::Plain));
     }
     lines.push(line(prompt(model), Style::Header));
     lines.push(line(KEYS.to_owned(), Style::Plain));
@@ -83,13 +87,14 @@ fn head(model: &MonitorModel) -> String {
 }
 
 fn table_head() -> String {
-    format!("{:<31} {:<22} {:<10} {:>5} {:>8}  PHASE", "TASK", "AGENT", "STATUS", "DONE", "AGE")
+    format!("{:<31} {:<22} {:<10} {:>5} {:>8}  {:<14} INSTRUCTION", "TASK", "AGENT", "STATUS", "DONE", "AGE", "PHASE")
 }
 
 fn task_line(id: &str, row: &TaskRow, now: Millis) -> String {
     let done = row.percent.map_or_else(|| "-".to_owned(), |percent| format!("{percent}%"));
     let age = row.created_at.map_or_else(|| "-".to_owned(), |at| age(now.since(at).as_secs()));
-    format!("{id:<31} {:<22} {:<10} {done:>5} {age:>8}  {}", row.agent, row.status, row.phase)
+    let TaskRow { agent, status, phase, instruction, .. } = row;
+    format!("{id:<31} {agent:<22} {status:<10} {done:>5} {age:>8}  {phase:<14} {instruction}")
 }
 
 /// Formats a duration in seconds.

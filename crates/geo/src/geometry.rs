@@ -1,5 +1,6 @@
 //! Geometries as sent and stored: those of GeoJSON (RFC 7946), and circles.
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::point::Position;
@@ -128,15 +129,35 @@ impl Geometry {
     }
 }
 
-/// JSON representation of a geometry.
+/// JSON representation of a geometry. RFC 7946 has no processing model for other members; to ignore one, such as the
+/// radius beside a point, would change what is meant.
 #[derive(Serialize, Deserialize)]
-#[serde(tag = "type")]
+#[serde(tag = "type", deny_unknown_fields)]
 enum Object {
-    Point { coordinates: Position },
-    Polygon { coordinates: Vec<Vec<Position>> },
-    MultiPolygon { coordinates: Vec<Vec<Vec<Position>>> },
-    GeometryCollection { geometries: Vec<Geometry> },
-    Circle { center: Position, radius_m: f64 },
+    Point {
+        coordinates: Position,
+        #[serde(default, skip_serializing)]
+        bbox: IgnoredAny,
+    },
+    Polygon {
+        coordinates: Vec<Vec<Position>>,
+        #[serde(default, skip_serializing)]
+        bbox: IgnoredAny,
+    },
+    MultiPolygon {
+        coordinates: Vec<Vec<Vec<Position>>>,
+        #[serde(default, skip_serializing)]
+        bbox: IgnoredAny,
+    },
+    GeometryCollection {
+        geometries: Vec<Geometry>,
+        #[serde(default, skip_serializing)]
+        bbox: IgnoredAny,
+    },
+    Circle {
+        center: Position,
+        radius_m: f64,
+    },
 }
 
 fn objects(rings: &[Vec<Point>]) -> Vec<Vec<Position>> {
@@ -149,13 +170,14 @@ fn points(rings: Vec<Vec<Position>>) -> Vec<Vec<Point>> {
 
 impl Serialize for Geometry {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let bbox = IgnoredAny;
         let object = match self {
-            Self::Point(point) => Object::Point { coordinates: Position(*point) },
-            Self::Polygon(rings) => Object::Polygon { coordinates: objects(rings) },
+            Self::Point(point) => Object::Point { coordinates: Position(*point), bbox },
+            Self::Polygon(rings) => Object::Polygon { coordinates: objects(rings), bbox },
             Self::MultiPolygon(polygons) => {
-                Object::MultiPolygon { coordinates: polygons.iter().map(|rings| objects(rings)).collect() }
+                Object::MultiPolygon { coordinates: polygons.iter().map(|rings| objects(rings)).collect(), bbox }
             }
-            Self::GeometryCollection(members) => Object::GeometryCollection { geometries: members.clone() },
+            Self::GeometryCollection(members) => Object::GeometryCollection { geometries: members.clone(), bbox },
             Self::Circle { center, radius_m } => Object::Circle { center: Position(*center), radius_m: *radius_m },
         };
         object.serialize(serializer)
@@ -165,10 +187,12 @@ impl Serialize for Geometry {
 impl<'de> Deserialize<'de> for Geometry {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(match Object::deserialize(deserializer)? {
-            Object::Point { coordinates: Position(point) } => Self::Point(point),
-            Object::Polygon { coordinates } => Self::Polygon(points(coordinates)),
-            Object::MultiPolygon { coordinates } => Self::MultiPolygon(coordinates.into_iter().map(points).collect()),
-            Object::GeometryCollection { geometries } => Self::GeometryCollection(geometries),
+            Object::Point { coordinates: Position(point), .. } => Self::Point(point),
+            Object::Polygon { coordinates, .. } => Self::Polygon(points(coordinates)),
+            Object::MultiPolygon { coordinates, .. } => {
+                Self::MultiPolygon(coordinates.into_iter().map(points).collect())
+            }
+            Object::GeometryCollection { geometries, .. } => Self::GeometryCollection(geometries),
             Object::Circle { center: Position(center), radius_m } => Self::Circle { center, radius_m },
         })
     }

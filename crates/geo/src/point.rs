@@ -1,5 +1,6 @@
 //! A point, serialized as a GeoJSON object, or as a position inside other geometries.
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{GeometryError, GeometryErrorKind};
@@ -84,20 +85,27 @@ impl<'de> Deserialize<'de> for Position {
     }
 }
 
+/// JSON representation of a point. RFC 7946 has no processing model for other members; to ignore one, such as a radius,
+/// would change what is meant.
 #[derive(Serialize, Deserialize)]
-#[serde(tag = "type", rename = "Point")]
-struct Object {
-    coordinates: Position,
+#[serde(tag = "type", deny_unknown_fields)]
+enum Object {
+    Point {
+        coordinates: Position,
+        #[serde(default, skip_serializing)]
+        bbox: IgnoredAny,
+    },
 }
 
 impl Serialize for Point {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Object { coordinates: Position(*self) }.serialize(serializer)
+        Object::Point { coordinates: Position(*self), bbox: IgnoredAny }.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Point {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Object::deserialize(deserializer)?.coordinates.0)
+        let Object::Point { coordinates: Position(point), .. } = Object::deserialize(deserializer)?;
+        Ok(point)
     }
 }

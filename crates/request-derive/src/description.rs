@@ -30,6 +30,7 @@ fn parameters(request: &RequestStruct) -> TokenStream {
     let (ident, (own, flattened)) = (&request.ident, fields(request));
     let members = own.iter().map(|field| member(field, true));
     let bounds = own.iter().filter_map(|field| bounded(field));
+    let (types, names): (Vec<_>, Vec<_>) = own.iter().filter_map(|field| traced(field)).unzip();
     quote! {
         const _: () = {
             #[derive(::utoipa::IntoParams)]
@@ -42,6 +43,7 @@ fn parameters(request: &RequestStruct) -> TokenStream {
                     place: impl ::core::ops::Fn() -> ::core::option::Option<::utoipa::openapi::path::ParameterIn>,
                 ) -> ::std::vec::Vec<::utoipa::openapi::path::Parameter> {
                     let mut parameters = <Description as ::utoipa::IntoParams>::into_params(&place);
+                    #(::muster_request::describe::traced_parameter::<#types>(&mut parameters, #names);)*
                     #(::muster_request::describe::parameter(&mut parameters, #bounds);)*
                     #(parameters.extend(<#flattened as ::utoipa::IntoParams>::into_params(&place));)*
                     parameters
@@ -56,8 +58,10 @@ fn schema(request: &RequestStruct) -> TokenStream {
     let (own, flattened) = fields(request);
     let members = own.iter().map(|field| member(field, false));
     let bounds = own.iter().filter_map(|field| bounded(field));
+    let (types, names): (Vec<_>, Vec<_>) = own.iter().filter_map(|field| traced(field)).unzip();
     let name = options.schema.as_ref().unwrap_or(ident);
     let required = options.required.iter().map(ToString::to_string);
+    let close = (!options.open).then(|| quote! { ::muster_request::describe::close(&mut schema); });
     quote! {
         const _: () = {
             #(#docs)*
@@ -69,12 +73,14 @@ fn schema(request: &RequestStruct) -> TokenStream {
             impl ::utoipa::PartialSchema for #ident {
                 fn schema() -> ::utoipa::openapi::RefOr<::utoipa::openapi::schema::Schema> {
                     let mut schema = <Description as ::utoipa::PartialSchema>::schema();
+                    #(::muster_request::describe::traced::<#types>(&mut schema, #names);)*
                     #(::muster_request::describe::property(&mut schema, #bounds);)*
                     #(::muster_request::describe::flatten(
                         &mut schema,
                         <#flattened as ::utoipa::PartialSchema>::schema(),
                     );)*
                     ::muster_request::describe::require(&mut schema, &[#(#required),*]);
+                    #close
                     ::muster_request::describe::example(&mut schema, <#ident as ::muster_request::Request>::example());
                     schema
                 }
@@ -125,6 +131,12 @@ fn member(field: &Field, query: bool) -> TokenStream {
         shown
     };
     quote! { #(#docs)* #[#attribute(#value_type #renamed #utoipa)] #ident: #ty }
+}
+
+/// The type and the name of a field whose schema follows from what its type reads.
+fn traced(field: &Field) -> Option<(&Type, &str)> {
+    let by_serde = matches!(field.kind, FieldKind::Serde) || field.options.traced;
+    by_serde.then_some((&field.base, field.name.as_str()))
 }
 
 /// The name of a field and the bounds of its schema, where it has any.

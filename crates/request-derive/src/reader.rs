@@ -19,13 +19,13 @@ pub fn expand(request: &RequestStruct) -> TokenStream {
         quote! { let _ = fields.require::<()>(#name, ::core::option::Option::None); }
     });
     let (example, conversion) = (example(request), conversion(request));
-    let (images, empty, strict) = (options.takes_images, options.may_be_empty, options.strict);
+    let (images, empty, open) = (options.takes_images, options.may_be_empty, options.open);
     let (last, skip_empty) = (options.last, options.skip_empty);
     quote! {
         impl ::muster_request::Request for #ident {
             const TAKES_IMAGES: bool = #images;
             const MAY_BE_EMPTY: bool = #empty;
-            const STRICT: bool = #strict;
+            const OPEN: bool = #open;
             const QUERY: ::muster_request::QueryRules =
                 ::muster_request::QueryRules { last_counts: #last, skip_empty: #skip_empty };
 

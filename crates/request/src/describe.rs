@@ -1,11 +1,14 @@
 //! Completes the descriptions that utoipa derives: bounds and defaults, which may be constants, flattened members and
 //! examples.
 
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use utoipa::Number;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::path::Parameter;
-use utoipa::openapi::schema::{Object, Schema, SchemaType, Type};
+use utoipa::openapi::schema::{AdditionalProperties, Object, Schema, SchemaType, Type};
+
+use crate::traced::{self, Closed, nullable};
 
 /// The bounds of one member.
 #[derive(Debug, Clone, Default)]
@@ -41,6 +44,60 @@ pub fn parameter(parameters: &mut [Parameter], name: &str, bounds: Bounds) {
     }
 }
 
+/// Describes a property by what its type reads, where it was described as a text or an object only.
+pub fn traced<T: DeserializeOwned>(schema: &mut RefOr<Schema>, name: &str) {
+    if let Some(property) = object(schema).and_then(|object| object.properties.get_mut(name)) {
+        refine::<T>(property);
+    }
+}
+
+/// Describes a parameter by what its type reads.
+pub fn traced_parameter<T: DeserializeOwned>(parameters: &mut [Parameter], name: &str) {
+    let named = parameters.iter_mut().find(|parameter| parameter.name == name);
+    if let Some(schema) = named.and_then(|parameter| parameter.schema.as_mut()) {
+        refine::<T>(schema);
+    }
+}
+
+fn refine<T: DeserializeOwned>(schema: &mut RefOr<Schema>) {
+    let (Some(traced), Ok(present)) = (traced::schema::<T>(Closed::Yes), serde_json::to_value(&*schema)) else {
+        return;
+    };
+    let refined = refined(&present, traced);
+    if let Some(refined) = refined.and_then(|refined| serde_json::from_value(refined).ok()) {
+        *schema = refined;
+    }
+}
+
+/// Returns the traced schema with the description and the bounds of the present one; `None` where the present one says
+/// as much.
+#[must_use]
+pub fn refined(present: &Value, traced: Value) -> Option<Value> {
+    let mut present = present.as_object()?.clone();
+    let kinds = present.get("type").cloned().unwrap_or_default();
+    let has = |kind: &str| kinds == kind || kinds.as_array().is_some_and(|kinds| kinds.iter().any(|one| one == kind));
+    let says = |names: &[&str]| names.iter().any(|name| present.contains_key(*name));
+    let says_more = match () {
+        () if has("string") => {
+            says(&["enum", "format", "pattern"]) || traced.get("enum").is_none() && traced.get("format").is_none()
+        }
+        () if has("object") => says(&["properties", "additionalProperties", "oneOf"]),
+        () if has("array") => {
+            refined(present.get("items")?, traced.get("items").cloned().unwrap_or_default()).is_none()
+        }
+        () => true,
+    };
+    if says_more {
+        return None;
+    }
+    let mut whole = if has("null") { nullable(traced) } else { traced };
+    for replaced in ["type", "items"] {
+        present.remove(replaced);
+    }
+    whole.as_object_mut()?.extend(present);
+    Some(whole)
+}
+
 /// Adds the properties of another object.
 pub fn flatten(schema: &mut RefOr<Schema>, mut other: RefOr<Schema>) {
     let (Some(whole), Some(part)) = (object(schema), object(&mut other)) else { return };
@@ -59,6 +116,13 @@ pub fn require(schema: &mut RefOr<Schema>, names: &[&str]) {
         {
             property.schema_type = SchemaType::Type(kind.clone());
         }
+    }
+}
+
+/// States that an object has no members but those described.
+pub fn close(schema: &mut RefOr<Schema>) {
+    if let Some(object) = object(schema) {
+        object.additional_properties = Some(Box::new(AdditionalProperties::FreeForm(false)));
     }
 }
 

@@ -3,11 +3,12 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
+use muster_names::{shortened, unknown};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::Request;
-use crate::rejection::{Problems, failure};
+use crate::rejection::{Problems, UNKNOWN, failure};
 
 /// Replaces the message of a failed bound.
 type Message<'m> = Option<&'m dyn Fn() -> String>;
@@ -19,12 +20,14 @@ pub struct Fields<'a> {
     /// The parameters as they were sent; `None` of a body.
     pairs: Option<&'a [(String, String)]>,
     path: Vec<String>,
+    /// Whether members that are not known are ignored.
+    open: bool,
     problems: &'a mut Problems,
 }
 
 impl<'a> Fields<'a> {
     pub(crate) fn of_body(object: &'a Map<String, Value>, problems: &'a mut Problems) -> Self {
-        Self { object, pairs: None, path: vec!["body".to_owned()], problems }
+        Self { object, pairs: None, path: vec!["body".to_owned()], open: false, problems }
     }
 
     pub(crate) fn of_query(
@@ -32,20 +35,48 @@ impl<'a> Fields<'a> {
         pairs: &'a [(String, String)],
         problems: &'a mut Problems,
     ) -> Self {
-        Self { object, pairs: Some(pairs), path: vec!["query".to_owned()], problems }
+        Self { object, pairs: Some(pairs), path: vec!["query".to_owned()], open: false, problems }
     }
 
     /// Reads a request out of all members. This is where members that it does not name are refused.
     pub(crate) fn whole<T: Request>(&mut self) -> Option<T> {
-        let read = T::read(self);
-        if T::STRICT {
+        self.open |= T::OPEN;
+        if !self.open {
             let mut known = Vec::new();
             T::names(&mut known);
-            for name in self.object.keys().filter(|name| !known.contains(&name.as_str())) {
-                self.note_at("unknown", vec![name.clone()], "is not a member of this request");
+            self.only(&known);
+        }
+        T::read(self)
+    }
+
+    /// Refuses members other than these, unless the request is open. A function that reads an object by itself calls it.
+    pub fn only(&mut self, known: &[&str]) {
+        if self.open {
+            return;
+        }
+        let what = if self.is_query() { "query parameter" } else { "field" };
+        let (pairs, object) = (self.pairs, self.object);
+        let mut refuse = |name: &str, input: &Value| {
+            let mut loc = self.path.clone();
+            loc.push(shortened(name));
+            self.problems.push(failure(UNKNOWN, loc, unknown(what, name, known), input));
+            !self.problems.is_full()
+        };
+        // Of a query also empty parameters count, which may be left out of the object.
+        let Some(pairs) = pairs else {
+            let mut unknown = object.iter().filter(|(name, _)| !known.contains(&name.as_str()));
+            unknown.all(|(name, value)| refuse(name, value));
+            return;
+        };
+        let mut refused: Vec<&str> = Vec::new();
+        for (name, text) in pairs.iter().filter(|(name, _)| !known.contains(&name.as_str())) {
+            if !refused.contains(&name.as_str()) {
+                refused.push(name);
+                if !refuse(name, &Value::String(text.clone())) {
+                    break;
+                }
             }
         }
-        read
     }
 
     /// Notes a failed check of a member; dots in `name` lead into it.
@@ -222,13 +253,13 @@ impl<'a> Fields<'a> {
         if self.pairs.is_some() && self.parameter(name)?.is_none() {
             return None;
         }
-        match T::deserialize(self.value(name)?) {
-            Ok(choice) => Some(choice),
-            Err(error) => {
-                self.fail(name, error.to_string());
-                None
-            }
+        let value = self.value(name)?;
+        let mut place = self.path.clone();
+        place.push(name.to_owned());
+        if !self.open {
+            return self.problems.read_value(value, &place);
         }
+        T::deserialize(value).map_err(|error| self.fail(name, error.to_string())).ok()
     }
 
     /// Notes a failed bound.
@@ -324,7 +355,9 @@ impl<'a> Fields<'a> {
             let mut path = self.path.clone();
             path.extend([name.to_owned(), index.to_string()]);
             match item.as_object() {
-                Some(object) => read.push(each(&mut Fields { object, pairs: None, path, problems: self.problems })),
+                Some(object) => {
+                    read.push(each(&mut Fields { object, pairs: None, path, open: self.open, problems: self.problems }))
+                }
                 None => self.problems.push(failure("type_error", path, "must be an object", item)),
             }
         }
@@ -336,7 +369,7 @@ impl<'a> Fields<'a> {
         let object = self.typed(name, "an object", Value::as_object)?;
         let mut path = self.path.clone();
         path.push(name.to_owned());
-        Some(read(&mut Fields { object, pairs: None, path, problems: self.problems }))
+        Some(read(&mut Fields { object, pairs: None, path, open: self.open, problems: self.problems }))
     }
 }
 

@@ -3,7 +3,7 @@
 //! `#[derive(Request)]` generates the reader, which reports every failed check at once, and the OpenAPI schema (of a body)
 //! or parameters (of a query). A field of type `T` is required, of type `Option<T>` optional, and of type
 //! `Option<Option<T>>` null clears it (RFC 7396); elsewhere null counts as left out. Members that are not named are
-//! ignored, unless the request is `strict`.
+//! refused at every depth, with the nearest known name, unless the request is `open`.
 //!
 //! ```
 //! use muster_request::Request;
@@ -32,7 +32,7 @@
 //! - `check = f`: `fn(&mut Fields)`, called after the fields were read, for rules across fields; `first = f` before.
 //! - `required = a + b`: members of a flattened request that are optional there must be sent here.
 //! - `into = T`: `From` is implemented for `T`, which has the same fields.
-//! - `strict`: members that are not named are refused.
+//! - `open`: members that are not named are ignored, such as those of a wire format that others define.
 //!
 //! # Attributes of a field
 //! - `range = a..=b` of a number, `chars = a..=b` of a text (`no_nul`: without NUL), `items = a..=b` of a list; `message =
@@ -42,14 +42,17 @@
 //! - `default` or `default = value`; `not_null`: null is refused; `rename = "name"`.
 //! - `nested`: an object, `list`: an array of objects, `flatten`: the members of another request. `serde`: read by serde,
 //!   as every type is that is not plain.
-//! - `schema = T`: described as `T`; `hidden`: not described; `described`: only described, as another field's reader
+//! - A field that serde reads is described by what its type reads: names of variants, members of structs; `traced` does
+//!   this for a field with a reader of its own. `schema = T`: described as `T`; `hidden`: not described; `described`: only described, as another field's reader
 //!   reads it; `example = …`. `#[schema(…)]` is passed on to utoipa.
 
 #![warn(missing_docs)]
 
 pub mod describe;
 mod fields;
+mod known;
 mod rejection;
+pub mod traced;
 
 pub use muster_request_derive::Request;
 use serde_json::{Map, Value};
@@ -67,14 +70,24 @@ pub struct QueryRules {
     pub skip_empty: bool,
 }
 
+/// Reads a value by serde. Members that its type does not name are refused at every depth.
+///
+/// # Errors
+/// Every unknown member, or why the value cannot be read, with a `loc` that begins with `place`.
+pub fn read_value<T: serde::de::DeserializeOwned>(value: &Value, place: &str) -> Result<T, Rejection> {
+    let mut problems = Problems::default();
+    let read = problems.read_value(value, &[place.to_owned()]);
+    problems.finish(read)
+}
+
 /// A request that is read from a JSON body or a query string. Implemented by `#[derive(Request)]`.
 pub trait Request: Sized {
     /// Whether its bodies may hold images, and so be large.
     const TAKES_IMAGES: bool = false;
     /// Whether a request without a body means every default.
     const MAY_BE_EMPTY: bool = false;
-    /// Whether members that are not named are refused.
-    const STRICT: bool = false;
+    /// Whether members that are not named are ignored. Else they are refused.
+    const OPEN: bool = false;
     /// How the parameters of its query are taken.
     const QUERY: QueryRules = QueryRules { last_counts: false, skip_empty: false };
 

@@ -145,19 +145,71 @@ struct LenientQuery {
     limit: Option<u8>,
 }
 
-/// Takes nothing else.
+/// Members of every kind that holds others.
 #[derive(Debug, PartialEq, Request)]
-#[request(strict, example = { "a": 3 })]
-struct Strict {
-    a: Option<i64>,
+#[request(example = { "alpha": 3 })]
+struct Deep {
+    alpha: Option<i64>,
     #[request(nested)]
-    inner: Option<StrictInner>,
+    inner: Option<Inner>,
+    #[request(list)]
+    inners: Option<Vec<Inner>>,
+    #[request(schema = Object)]
+    policy: Option<Policy>,
+    #[request(schema = Object)]
+    target: Option<Target>,
+    #[request(with = by_hand)]
+    hand: Option<bool>,
+    notes: Option<serde_json::Map<String, Value>>,
 }
 
 #[derive(Debug, PartialEq, Request)]
-#[request(strict)]
-struct StrictInner {
-    b: Option<bool>,
+struct Inner {
+    bravo: Option<bool>,
+}
+
+#[derive(Debug, PartialEq, serde::Deserialize)]
+#[serde(default)]
+#[derive(Default)]
+struct Policy {
+    stages: Vec<Stage>,
+    retries: u32,
+}
+
+#[derive(Debug, PartialEq, serde::Deserialize)]
+struct Stage {
+    percent: u8,
+    soak_s: Option<u32>,
+}
+
+#[derive(Debug, PartialEq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Target {
+    Group(String),
+    Query(Policy),
+    Circle { radius_m: f64 },
+}
+
+fn by_hand(fields: &mut Fields<'_>, name: &str) -> Option<bool> {
+    fields
+        .object(name, |hand| {
+            hand.only(&["left"]);
+            hand.bool("left")
+        })
+        .flatten()
+}
+
+/// As others define it.
+#[derive(Debug, PartialEq, Request)]
+#[request(open, example = { "a": 3 })]
+struct Open {
+    a: Option<i64>,
+    #[request(nested)]
+    inner: Option<Inner>,
+    #[request(schema = Object)]
+    policy: Option<Policy>,
+    #[request(with = by_hand)]
+    hand: Option<bool>,
 }
 
 fn commas(fields: &mut Fields<'_>, name: &str) -> Option<Vec<String>> {
@@ -287,11 +339,94 @@ fn at_most_fifty_failures_are_reported() {
 }
 
 #[test]
-fn unknown_members_are_ignored_unless_it_is_strict() {
-    assert!(Route::from_json(&with("colour", json!("red"))).is_ok());
-    let error = Strict::from_json(&json!({ "a": 1, "c": 2, "inner": { "b": true, "d": 1 } })).unwrap_err();
+fn unknown_members_are_refused_at_every_depth_with_the_nearest_name() {
+    let error = refused(with("retreis", json!(1)));
+    assert_eq!(error.message, "unknown field `retreis`: did you mean `retries`?");
+    assert_eq!((error.fields[0].kind, &error.fields[0].input), ("extra_forbidden", &json!(1)));
+    for (sent, at, msg) in [
+        (json!({ "alhpa": 1 }), "alhpa", "unknown field `alhpa`: did you mean `alpha`?"),
+        (json!({ "alpha": 1, "x": null }), "x", ""),
+        (json!({ "inner": { "brvo": true } }), "inner.brvo", "unknown field `brvo`: did you mean `bravo`?"),
+        (json!({ "inners": [{}, { "x": true }] }), "inners.1.x", "unknown field `x`: only `bravo` is known"),
+        (json!({ "policy": { "retires": 1 } }), "policy.retires", "unknown field `retires`: did you mean `retries`?"),
+        (
+            json!({ "policy": { "stages": [{ "percent": 1 }, { "percent": 2, "soak": 3 }] } }),
+            "policy.stages.1.soak",
+            "unknown field `soak`: did you mean `soak_s`?",
+        ),
+        (json!({ "target": { "query": { "stage": [] } } }), "target.query.stage", ""),
+        (json!({ "target": { "circle": { "radius_m": 1, "radius": 2 } } }), "target.circle.radius", ""),
+        (json!({ "hand": { "right": true } }), "hand.right", "unknown field `right`: only `left` is known"),
+    ] {
+        let error = Deep::from_json(&sent).unwrap_err();
+        let failed = failures(&error);
+        assert_eq!((failed[0].0, failed[0].1.as_str()), ("extra_forbidden", format!("body.{at}").as_str()), "{sent}");
+        assert!(msg.is_empty() || failed[0].2 == msg, "{failed:?}");
+        let nested = at.rsplit_once('.').map(|(before, _)| format!("{before}: ")).unwrap_or_default();
+        assert_eq!(error.message, format!("{nested}{}", failed[0].2));
+    }
+    let free = json!({ "notes": { "anything": { "goes": 1 } }, "target": { "group": "g" }, "policy": {}, "inner": {} });
+    assert!(Deep::from_json(&free).is_ok());
+    let error = Deep::from_json(&json!({ "target": { "gruop": "g" } })).unwrap_err();
+    let msg = "unknown variant `gruop`, expected one of `group`, `query`, `circle`: did you mean `group`?";
+    assert_eq!(failures(&error), [("value_error", "body.target".to_owned(), msg)]);
+}
+
+#[test]
+fn an_unknown_member_is_named_before_what_is_missing() {
+    let error = refused(json!({ "tpye": "boat", "retries": 0, "speeed": 3 }));
+    assert_eq!(error.message, "unknown field `speeed`: did you mean `speed`?");
+    let kinds: Vec<_> = failures(&error).into_iter().map(|(kind, loc, _)| (kind, loc)).collect();
+    let expected = [
+        ("extra_forbidden", "body.speeed".to_owned()),
+        ("extra_forbidden", "body.tpye".to_owned()),
+        ("missing", "body.type".to_owned()),
+    ];
+    assert_eq!(kinds, expected);
+}
+
+#[test]
+fn an_open_request_ignores_them_at_every_depth() {
+    let sent = json!({ "a": 1, "b": 2, "inner": { "x": 1 }, "policy": { "x": 1 }, "hand": { "x": 1 } });
+    assert!(Open::from_json(&sent).is_ok());
+}
+
+#[test]
+fn unknown_members_are_bounded() {
+    let many: serde_json::Map<String, Value> =
+        (0..100_000).map(|n| (format!("{n}{}", "x".repeat(100)), json!(n))).collect();
+    let error = Open::from_json(&json!({ "policy": 3, "inner": many.clone() })).unwrap_err();
+    assert_eq!(error.fields.len(), 1);
+    let error = Deep::from_json(&Value::Object(many.clone())).unwrap_err();
+    assert_eq!(error.fields.len(), 50);
+    assert!(error.fields.iter().all(|field| field.loc[1].chars().count() <= 65 && field.msg.len() < 300));
+    assert_eq!(Deep::from_json(&json!({ "policy": many })).unwrap_err().fields.len(), 50);
+    let pairs: Vec<_> = (0..20_000).map(|n| (format!("p{n}"), String::new())).collect();
+    assert_eq!(RouteQuery::from_query(&pairs).unwrap_err().fields.len(), 50);
+}
+
+#[test]
+fn an_unknown_parameter_is_refused_even_if_it_is_empty_or_repeated() {
+    let error = RouteQuery::from_query(&query(&[("directoin", "up"), ("directoin", "down"), ("z", "")])).unwrap_err();
+    assert_eq!(error.message, "unknown query parameter `directoin`: did you mean `direction`?");
     let places: Vec<_> = failures(&error).into_iter().map(|(kind, loc, _)| (kind, loc)).collect();
-    assert_eq!(places, [("unknown", "body.inner.d".to_owned()), ("unknown", "body.c".to_owned())]);
+    assert_eq!(places, [("extra_forbidden", "query.directoin".to_owned()), ("extra_forbidden", "query.z".to_owned())]);
+    let error = LenientQuery::from_query(&query(&[("q", "pump"), ("limt", "")])).unwrap_err();
+    assert_eq!(error.message, "unknown query parameter `limt`: did you mean `limit`?");
+}
+
+#[test]
+fn only_an_open_request_is_described_as_open() {
+    let schema = serde_json::to_value(Deep::schema()).unwrap();
+    assert_eq!(schema["additionalProperties"], false);
+    let policy = &schema["properties"]["policy"];
+    assert_eq!((&policy["type"], &policy["additionalProperties"]), (&json!(["object", "null"]), &json!(false)));
+    let stage = &policy["properties"]["stages"]["items"];
+    assert_eq!((&stage["required"], &stage["additionalProperties"]), (&json!(["percent"]), &json!(false)));
+    assert_eq!(stage["properties"]["soak_s"]["format"], "int32");
+    let forms = schema["properties"]["target"]["oneOf"][0]["oneOf"].as_array().unwrap();
+    assert_eq!(forms.len(), 3);
+    assert!(serde_json::to_value(Open::schema()).unwrap().get("additionalProperties").is_none());
 }
 
 #[test]
@@ -317,7 +452,6 @@ fn every_failed_parameter_is_reported_at_once() {
         ("limit", "0"),
         ("cursor", "a"),
         ("cursor", "b"),
-        ("other", "x"),
     ]);
     let error = RouteQuery::from_query(&sent).unwrap_err();
     let wrong = |name: &str, msg| ("value_error", format!("query.{name}"), msg);
@@ -358,7 +492,8 @@ fn the_schema_has_the_bounds_and_the_documentation() {
     assert_eq!((&speed["minimum"], &speed["maximum"], &speed["default"]), (&json!(1), &json!(60), &json!(50)));
     assert_eq!(properties["retries"]["maximum"], 5);
     assert_eq!((&properties["points"]["minItems"], &properties["points"]["maxItems"]), (&json!(1), &json!(60)));
-    assert_eq!(properties["direction"]["type"], json!(["string", "null"]));
+    let direction = &properties["direction"];
+    assert_eq!(direction, &json!({ "type": ["string", "null"], "enum": ["up", "down", null] }));
     assert_eq!(properties["reason"]["description"], "Why it is done.");
     assert!(properties.get("fast").is_none());
     let mut named = Vec::new();
@@ -374,7 +509,7 @@ fn the_example_is_made_of_those_of_the_fields() {
     let example = Value::Object(Route::example());
     assert_eq!(example, json!({ "type": "boat", "speed": 7, "reason": "storm" }));
     assert_eq!(serde_json::to_value(Route::schema()).unwrap()["examples"], json!([example]));
-    assert_eq!(Value::Object(Strict::example()), json!({ "a": 3 }));
+    assert_eq!(Value::Object(Deep::example()), json!({ "alpha": 3 }));
 }
 
 #[test]
@@ -384,6 +519,8 @@ fn the_parameters_of_a_query_have_the_bounds() {
     assert_eq!(names, ["direction", "states", "tilt", "active", "limit", "cursor"]);
     let is_query = |parameter: &Parameter| matches!(parameter.parameter_in, ParameterIn::Query);
     assert!(parameters.iter().all(is_query));
+    let direction = serde_json::to_value(&parameters[0]).unwrap();
+    assert_eq!(direction["schema"]["enum"], json!(["up", "down"]));
     let limit = serde_json::to_value(&parameters[4]).unwrap();
     assert_eq!((&limit["required"], &limit["schema"]["default"]), (&json!(false), &json!(50)));
     assert_eq!((&limit["schema"]["minimum"], &limit["schema"]["maximum"]), (&json!(1), &json!(200)));

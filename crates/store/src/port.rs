@@ -109,6 +109,16 @@ impl Tree {
         Self::MemoryChanges,
     ];
 
+    /// Returns the newest schema among the records of this tree that are upgraded when they are read
+    /// ([`crate::Record::upgrade`]); 1 where none is. Backups with newer records are rejected.
+    #[must_use]
+    pub const fn newest_schema(self) -> u16 {
+        match self {
+            Self::Ledger => 2,
+            _ => 1,
+        }
+    }
+
     /// Returns the tree's name on disk and in snapshots.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -40,12 +40,8 @@ pub fn accept(fields: &[Field], input: Value) -> Result<Map<String, Value>, Vec<
     for (name, value) in &object {
         if !fields.iter().any(|field| field.name == *name) {
             let known: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
-            check.path.push(name.clone());
-            check.wrong(
-                ProblemKind::ValueError,
-                format!("is not known here: the fields are {}", known.join(", ")),
-                value,
-            );
+            check.path.push(muster_names::shortened(name));
+            check.wrong(ProblemKind::Unknown, muster_names::unknown("field", name, &known), value);
             check.path.pop();
         }
     }

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use muster_auth::KeyRing;
 use muster_cli::Finding;
 use muster_network::firmware;
 use muster_store::{Journal, JournalOptions, StoreHandle};
@@ -26,6 +27,7 @@ pub(super) fn signing(data: &Path) -> Finding {
         }
     };
     let keys = serde_json::from_slice::<Value>(&text).ok().and_then(|file| Some(file.get("keys")?.as_array()?.len()));
+    let corrupt = KeyRing::check(data.join("signing")).err();
     let mode = fs::metadata(&file).map_or(0, |meta| meta.permissions().mode());
     match keys {
         None | Some(0) => Finding::bad(
@@ -38,7 +40,14 @@ pub(super) fn signing(data: &Path) -> Finding {
             format!("{} can be read by others than its owner (mode {:o})", file.display(), mode & 0o777),
             format!("chmod 600 {}; if others were here, run muster keys rotate", file.display()),
         ),
-        Some(count) => Finding::good(what, format!("{count}, readable by their owner only")),
+        Some(count) => match corrupt {
+            None => Finding::good(what, format!("{count}, readable by their owner only")),
+            Some(why) => Finding::bad(
+                what,
+                why.to_string(),
+                "bring the file back from a copy, or move it away for new keys: then everybody logs in again",
+            ),
+        },
     }
 }
 
@@ -67,15 +76,22 @@ pub(super) fn permissions(data: &Path) -> Finding {
 
 /// Checks that the journal of the feed can be read.
 pub(super) fn feed(data: &Path) -> Finding {
-    let (what, folder) = ("feed journal", data.join("feed"));
+    journal("feed journal", &data.join("feed"), "then subscribers begin anew with a snapshot")
+}
+
+/// Checks that the journal of the usage ledger can be read.
+pub(super) fn ledger(data: &Path) -> Finding {
+    journal("ledger journal", &data.join("ledger"), "then the usage of the last minutes is not charged")
+}
+
+/// Checks that a journal can be read. `loss` says what is lost without it.
+fn journal(what: &str, folder: &Path, loss: &str) -> Finding {
     if !folder.exists() {
         return Finding::good(what, "none yet: the first start makes it");
     }
-    let mend = format!(
-        "make {0} a folder that this user may write, or move it away: then subscribers begin anew with a snapshot",
-        folder.display()
-    );
-    let replayed = Journal::open(&folder, 0, JournalOptions::default())
+    let mend =
+        format!("make {} a folder that this user may write, or move it away: {loss}", folder.display());
+    let replayed = Journal::open(folder, 0, JournalOptions::default())
         .and_then(|journal| journal.replay(0, u64::MAX - 1, |_, _| {}));
     match replayed {
         Ok(replayed) => Finding::good(what, format!("{} batches can be read back", replayed.frames)),

@@ -4,7 +4,7 @@ use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::Millis;
 use muster_request::Request;
-use muster_tasks::task::{NewTask, Priority, Requester, Status};
+use muster_tasks::task::{NewTask, Priority, Requester, Start, Status};
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -27,7 +27,7 @@ pub struct RunBody {
     #[schema(min_length = 1)]
     task: String,
     /// Parameters as described by the agent's `parameters`; missing ones have their defaults.
-    #[request(check = is_object, default = json!({}), schema = Object)]
+    #[request(check = is_object, default = json!({}), schema = crate::schema::AnyObject)]
     params: Value,
     /// Maximum run time, in seconds. Time spent paused, queued or waiting does not count.
     #[request(range = 1..=86_400, default = DEFAULT_SECONDS)]
@@ -35,6 +35,9 @@ pub struct RunBody {
     /// Priority in the queue: `low`, `normal` (default) or `high`.
     #[request(default, schema = String)]
     priority: Priority,
+    /// Whether the task is paused before its first step: it can be redirected then, and runs once it is resumed.
+    #[request(default = false)]
+    paused: bool,
 }
 
 fn some_text(task: &str) -> Result<(), &'static str> {
@@ -78,8 +81,9 @@ pub async fn run(
     let requester = Requester::of(acting(&http)?);
     let named = parameters::idempotency(&http, requester.by.id(), &sent)?;
     let began = app.clock.now();
-    let RunBody { task, params, timeout_seconds, priority } = body;
-    let new = NewTask { agent: agent.into_inner(), task, params, timeout_seconds, priority };
+    let RunBody { task, params, timeout_seconds, priority, paused } = body;
+    let start = if paused { Start::Paused } else { Start::AtOnce };
+    let new = NewTask { agent: agent.into_inner(), task, params, timeout_seconds, priority, start };
     let is_named = named.is_some();
     let record = app.agency.tasks.run(new, &requester, named).await?;
     let mut response = HttpResponse::build(StatusCode::CREATED);

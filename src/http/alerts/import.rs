@@ -4,7 +4,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::{Error, Kind};
-use muster_network::incident::ImportOutcome;
+use muster_network::incident::{ImportOutcome, ImportedDocument};
 use serde_json::json;
 
 use super::body::{Imported, missing};
@@ -25,7 +25,9 @@ const MAX_BYTES: usize = 1 << 20;
 /// stored. Imported documents are not published again.
 ///
 /// An Update or Cancel changes the incident of the message that it refers to. If that message has not been imported,
-/// the document is stored for a week and 409 `cap_parked` is returned; it takes effect when the message arrives.
+/// the document is stored for a week and 409 `cap_parked` is returned; it takes effect when the message arrives. If it ends
+/// or changes an alert that is published here, a message follows by the rules of publication: `pending_alert` is one that
+/// waits.
 #[utoipa::path(post, path = "/api/v1/cap", tag = "alerts", operation_id = "import_cap",
     request_body(content = String, content_type = "application/cap+xml",
         description = "At most 1 MiB; also `application/xml` and `text/xml`"),
@@ -40,7 +42,7 @@ pub async fn import(
 ) -> Result<HttpResponse, HttpError> {
     is_xml(&http)?;
     let document = body::read(&app, &http, &mut payload.into_inner(), MAX_BYTES).await?;
-    let answer = app.incidents.import(by_of(&http)?, document).await?;
+    let ImportedDocument { response: answer, warnings } = app.incidents.import(by_of(&http)?, document).await?;
     let alert = answer.alert.ok_or_else(missing)?;
     if alert.state == muster_network::alert::AlertState::Parked {
         let message = "none of the messages that the document refers to has been imported: it is stored and takes effect when one arrives";
@@ -49,7 +51,8 @@ pub async fn import(
     }
     let known = answer.outcome == Some(ImportOutcome::AlreadyImported);
     let status = if known { StatusCode::OK } else { StatusCode::CREATED };
-    let data = json!({ "alert": alert, "incident_id": alert.incident_id, "fate": answer.outcome });
+    let data = json!({ "alert": alert, "incident_id": alert.incident_id, "fate": answer.outcome, "warnings": warnings,
+        "pending_alert": answer.pending_alert });
     Ok(HttpResponse::build(status).json(Data { success: true, data }))
 }
 

@@ -2,6 +2,7 @@
 
 mod body;
 mod import;
+mod public;
 mod publish;
 mod read;
 
@@ -13,7 +14,10 @@ operations! {
     read::atom,
     read::cap,
     read::get,
+    publish::change,
     publish::confirm,
     publish::reject,
+    publish::cancel,
+    publish::all_clear,
     import::import,
 }

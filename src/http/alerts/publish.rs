@@ -2,26 +2,30 @@
 
 use actix_web::http::header::LOCATION;
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_network::alert::AlertState;
+use muster_network::alert::{AlertAction, AlertState};
+use muster_network::incident::IncidentResponse;
 
-use super::body::{AlertBody, ConfirmBody, DraftBody, RejectBody, missing};
+use super::body::{AlertBody, AllClearBody, CancelBody, ConfirmBody, DraftBody, PatchAlertBody, RejectBody, missing};
 use crate::app::App;
 use crate::envelope::{self, Data, IdempotencyReplay};
 use crate::error::HttpError;
-use crate::error::sets::{Disaster, NotFound, WriteErrors};
+use crate::error::sets::{Disaster, NotFound, VersionErrors, VersionFailed, WriteErrors};
 use crate::guard::{AlertsPublish, Sent, by_of};
 use crate::parameters;
 
 /// Publish an alert
 ///
 /// Publishes a CAP Alert for an incident; if an alert is already published, an Update of it. An alert that is public
-/// and Severe or Extreme waits up to 30 minutes for confirmation by a second person (202, state `pending_second`). An
-/// incident whose status is not Actual cannot be published (409).
+/// and Severe or Extreme, and every later message of its chain, waits for confirmation by a second person (202, state
+/// `pending_second`), for up to 30 minutes. An incident whose status is not Actual cannot be published (409).
+///
+/// `dry_run` returns the alert as it would be published, with its area, texts and state.
 #[utoipa::path(post, path = "/api/v1/incidents/{id}/alerts", tag = "alerts", operation_id = "publish_alert",
     params(("id" = String, Path),
         ("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
     request_body = DraftBody,
     responses((status = 201, description = "The published alert", body = Data<AlertBody>),
+        (status = 200, description = "With `dry_run`: the alert as it would be published", body = Data<AlertBody>),
         (status = 202, description = "The alert, which waits for a second person", body = Data<AlertBody>),
         WriteErrors<Disaster>, NotFound<Disaster>))]
 pub async fn publish(
@@ -31,9 +35,17 @@ pub async fn publish(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let by = by_of(&http)?;
+    if request.body.dry_run {
+        let answer = app.incidents.try_publish(by, id.into_inner(), request.body.into()).await?;
+        return Ok(envelope::data(answer.alert.ok_or_else(missing)?));
+    }
     let named = parameters::idempotency(&http, by.id(), &request.sent)?;
-    let answer = app.incidents.publish(by, named, id.into_inner(), request.body.into()).await?;
-    let alert = answer.alert.ok_or_else(missing)?;
+    proposed(&app.incidents.publish(by, named, id.into_inner(), request.body.into()).await?)
+}
+
+/// Returns 201 with a published alert, 202 with one that waits.
+fn proposed(answer: &IncidentResponse) -> Result<HttpResponse, HttpError> {
+    let alert = answer.alert.as_ref().ok_or_else(missing)?;
     let waits = alert.state == AlertState::PendingSecond;
     let mut response = if waits { HttpResponse::Accepted() } else { HttpResponse::Created() };
     response.insert_header((LOCATION, format!("/api/v1/alerts/{}", alert.id)));
@@ -43,26 +55,29 @@ pub async fn publish(
 
 /// Confirm an alert
 ///
-/// Confirms an alert that waits for a second person, and publishes it. The person who proposed it cannot confirm it
-/// (403).
+/// Confirms an alert that waits, and publishes it. Where two people publish it, the one who proposed it or changed its
+/// text last cannot confirm it (403). Send the version that was read as `If-Match`: a text that was changed since is then
+/// rejected (412).
 #[utoipa::path(post, path = "/api/v1/alerts/{id}/confirm", tag = "alerts", operation_id = "confirm_alert",
-    params(("id" = String, Path)), request_body = ConfirmBody,
+    params(("id" = String, Path),
+        ("If-Match" = Option<String>, Header, description = "The version that was read; any version by default")),
+    request_body = ConfirmBody,
     responses((status = 200, description = "The published alert", body = Data<AlertBody>), WriteErrors<Disaster>,
-        NotFound<Disaster>))]
+        NotFound<Disaster>, VersionFailed<Disaster>))]
 pub async fn confirm(
     _request: Sent<AlertsPublish, ConfirmBody>,
     id: web::Path<String>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let answer = app.incidents.confirm(by_of(&http)?, id.into_inner()).await?;
-    let alert = answer.alert.ok_or_else(missing)?;
-    Ok(envelope::record(alert.version, &*alert))
+    let (by, if_match) = (by_of(&http)?, parameters::optional_if_match(&http)?);
+    record(&app.incidents.confirm(by, id.into_inner(), if_match).await?)
 }
 
 /// Reject an alert
 ///
-/// Rejects an alert that waits for a second person. The person who proposed it can withdraw it this way.
+/// Rejects an alert that waits. The person who proposed it can withdraw it this way. Where it would have ended a published
+/// alert, that alert stands; `POST /api/v1/alerts/{id}/cancel` and `all-clear` end it later.
 #[utoipa::path(post, path = "/api/v1/alerts/{id}/reject", tag = "alerts", operation_id = "reject_alert",
     params(("id" = String, Path)), request_body = RejectBody,
     responses((status = 200, description = "The rejected alert", body = Data<AlertBody>), WriteErrors<Disaster>,
@@ -73,7 +88,79 @@ pub async fn reject(
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let answer = app.incidents.reject(by_of(&http)?, id.into_inner(), request.body.reason).await?;
-    let alert = answer.alert.ok_or_else(missing)?;
-    Ok(envelope::record(alert.version, &*alert))
+    record(&app.incidents.reject(by_of(&http)?, id.into_inner(), Some(request.body.note.note)).await?)
+}
+
+/// Change an alert that waits
+///
+/// Changes the text of an alert that waits to be confirmed, before it is published. Who changes it is its author from then
+/// on (`made_by`): where two people publish it, another person confirms it. A published alert cannot be changed (409): an
+/// Update follows it.
+#[utoipa::path(patch, path = "/api/v1/alerts/{id}", tag = "alerts", operation_id = "change_alert",
+    params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
+    request_body = PatchAlertBody,
+    responses((status = 200, description = "The changed alert", body = Data<AlertBody>), WriteErrors<Disaster>,
+        VersionErrors<Disaster>, NotFound<Disaster>))]
+pub async fn change(
+    request: Sent<AlertsPublish, PatchAlertBody>,
+    id: web::Path<String>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<HttpResponse, HttpError> {
+    let (by, if_match) = (by_of(&http)?, parameters::if_match(&http)?);
+    record(&app.incidents.edit_alert(by, id.into_inner(), if_match, request.body.into()).await?)
+}
+
+/// Cancel a published alert
+///
+/// Ends a published alert by a CAP Cancel, whatever the state of its incident. Where two people published it, the Cancel
+/// waits for a second person (202), and the alert stands until then.
+#[utoipa::path(post, path = "/api/v1/alerts/{id}/cancel", tag = "alerts", operation_id = "cancel_alert",
+    params(("id" = String, Path),
+        ("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
+    request_body = CancelBody,
+    responses((status = 201, description = "The published Cancel", body = Data<AlertBody>),
+        (status = 202, description = "The Cancel, which waits for a second person", body = Data<AlertBody>),
+        WriteErrors<Disaster>, NotFound<Disaster>))]
+pub async fn cancel(
+    request: Sent<AlertsPublish, CancelBody>,
+    id: web::Path<String>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<HttpResponse, HttpError> {
+    let by = by_of(&http)?;
+    let named = parameters::idempotency(&http, by.id(), &request.sent)?;
+    let CancelBody { note, texts } = request.body;
+    let (note, texts) = (Some(note.note), texts.into());
+    proposed(&app.incidents.end_alert(by, named, id.into_inner(), AlertAction::Cancel, note, texts).await?)
+}
+
+/// Give the all-clear for a published alert
+///
+/// Ends a published alert by a CAP Update with the response type AllClear, whatever the state of its incident. Where two
+/// people published it, the all-clear waits for a second person (202), and the alert stands until then.
+#[utoipa::path(post, path = "/api/v1/alerts/{id}/all-clear", tag = "alerts", operation_id = "give_all_clear",
+    params(("id" = String, Path),
+        ("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
+    request_body = AllClearBody,
+    responses((status = 201, description = "The published all-clear", body = Data<AlertBody>),
+        (status = 202, description = "The all-clear, which waits for a second person", body = Data<AlertBody>),
+        WriteErrors<Disaster>, NotFound<Disaster>))]
+pub async fn all_clear(
+    request: Sent<AlertsPublish, AllClearBody>,
+    id: web::Path<String>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<HttpResponse, HttpError> {
+    let by = by_of(&http)?;
+    let named = parameters::idempotency(&http, by.id(), &request.sent)?;
+    let AllClearBody { note, texts } = request.body;
+    let texts = texts.into();
+    proposed(&app.incidents.end_alert(by, named, id.into_inner(), AlertAction::AllClear, note.note, texts).await?)
+}
+
+/// Returns 200 with the alert of an answer.
+fn record(answer: &IncidentResponse) -> Result<HttpResponse, HttpError> {
+    let alert = answer.alert.as_ref().ok_or_else(missing)?;
+    Ok(envelope::record(alert.version, &**alert))
 }

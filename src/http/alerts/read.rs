@@ -1,12 +1,14 @@
 //! Reading alerts: one, a list, as CAP, as an Atom feed.
 
 use actix_web::{HttpRequest, HttpResponse, web};
+use muster_core::Kind;
 use muster_geo::BBox;
-use muster_network::alert::Severity;
+use muster_network::alert::{AlertState, Severity};
 use muster_network::incident::AlertFilter;
 use muster_request::{Fields, Request};
 
 use super::body::{AlertBody, AlertList};
+use super::public::PublicReader;
 use crate::app::App;
 use crate::envelope::{self, Data};
 use crate::error::HttpError;
@@ -28,6 +30,9 @@ pub struct ListQuery {
     bbox: Option<BBox>,
     /// Identifier of an incident: only its alerts.
     incident: Option<String>,
+    /// State, such as `pending_second`: only the alerts that wait to be confirmed.
+    #[request(schema = String)]
+    state: Option<AlertState>,
     #[request(flatten)]
     page: PageQuery,
 }
@@ -51,8 +56,8 @@ pub async fn list(
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let ListQuery { active, severity, bbox, incident, page } = request.query;
-    let filter = AlertFilter { active, severity, bbox, incident, public: None };
+    let ListQuery { active, severity, bbox, incident, state, page } = request.query;
+    let filter = AlertFilter { active, severity, bbox, incident, state };
     Ok(envelope::list("alerts", &app.incidents.alerts(by_of(&http)?, filter, page.into()).await?))
 }
 
@@ -74,34 +79,37 @@ pub async fn get(
 
 /// Get an alert as CAP
 ///
-/// Returns the CAP 1.2 document of an alert. An imported document is returned unchanged.
+/// Returns the CAP 1.2 document of an alert. An imported document is returned unchanged. An alert that waits, or was
+/// rejected or withdrawn, has the status Draft, on which no recipient acts.
 #[utoipa::path(get, path = "/api/v1/alerts/{id}.cap", tag = "alerts", operation_id = "get_alert_cap",
     params(("id" = String, Path)),
     responses((status = 200, description = "The CAP 1.2 document", body = String, content_type = "application/cap+xml"),
         CallErrors<Disaster>, NotFound<Disaster>))]
 pub async fn cap(
-    _guard: Guarded<AlertsRead>,
+    reader: PublicReader,
     id: web::Path<String>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let xml = app.incidents.document(by_of(&http)?, id.into_inner()).await?;
-    Ok(HttpResponse::Ok().content_type("application/cap+xml; charset=utf-8").body(xml))
+    let id = id.into_inner();
+    if reader.anonymous && !app.incidents.alert(reader.by.clone(), id.clone()).await?.is_public() {
+        return Err(HttpError::new(Kind::NotFound, "no public alert has this id"));
+    }
+    let xml = app.incidents.document(reader.by.clone(), id).await?;
+    Ok(reader.document(&http, "application/cap+xml; charset=utf-8", xml))
 }
 
 /// Get the public alerts as an Atom feed
 ///
-/// Returns the public alerts in effect as an Atom feed with links to the CAP documents. Imported alerts and alerts
-/// whose status is not Actual are left out.
+/// Returns the public alerts in effect as an Atom feed with links to the CAP documents. The title of an Update, an
+/// all-clear or a Cancel says so; a Cancel stays in the feed until it expires. `updated` never goes back. Imported alerts
+/// and alerts whose status is not Actual are left out. With the setting `incidents.public_feed` the feed and the documents
+/// of its alerts need no credential. `If-None-Match` is honoured.
 #[utoipa::path(get, path = "/api/v1/alerts/feed.atom", tag = "alerts", operation_id = "get_alerts_feed",
     responses((status = 200, description = "The Atom feed", body = String, content_type = "application/atom+xml"),
         CallErrors<Disaster>))]
-pub async fn atom(
-    _guard: Guarded<AlertsRead>,
-    http: HttpRequest,
-    app: web::Data<App>,
-) -> Result<HttpResponse, HttpError> {
+pub async fn atom(reader: PublicReader, http: HttpRequest, app: web::Data<App>) -> Result<HttpResponse, HttpError> {
     let base = base_url(&app, &http);
-    let xml = app.incidents.atom(by_of(&http)?, &base).await?;
-    Ok(HttpResponse::Ok().content_type("application/atom+xml; charset=utf-8").body(xml))
+    let xml = app.incidents.atom(reader.by.clone(), &base).await?;
+    Ok(reader.document(&http, "application/atom+xml; charset=utf-8", xml))
 }

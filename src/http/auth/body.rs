@@ -62,11 +62,27 @@ pub struct PasswordBody {
     pub new_password: String,
 }
 
+/// The credentials of a service account.
+#[derive(Request)]
+#[request(example = {
+    "service_account": "svc_01M81Q6Q7V0000G6T3S0QH4G3K", "secret": "mss_5Q7v1hKk3mF0cXqYt8rZ2bN6pLw9sJ4dG1aEoUiVxTM"
+})]
+pub struct ServiceLoginBody {
+    /// Identifier of the service account.
+    pub service_account: String,
+    /// At most 200 characters.
+    #[request(chars = 1..=200)]
+    pub secret: String,
+}
+
 /// The tokens of a session.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Tokens {
-    /// Access token, a JWT valid for 15 minutes.
+    /// Access token, a JWT valid for `expires_in` seconds.
     pub token: String,
+    /// Lifetime of the access token when it was issued, in seconds (`auth.access_seconds`; less if the session ends
+    /// sooner).
+    pub expires_in: u64,
     /// Refresh token, a JWT for a single use with `POST /api/v1/auth/refresh`.
     pub refresh_token: String,
     pub user: LoginUser,
@@ -76,6 +92,7 @@ pub struct Tokens {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct LoginUser {
     pub id: String,
+    /// E-mail address; of a service account its name at `service.invalid`, where no mail arrives.
     pub email: String,
     pub role: &'static str,
     /// Permissions, each `<resource>:<action>`.
@@ -91,7 +108,7 @@ impl From<IssuedTokens> for Tokens {
             role: done.user.role.name(),
             permissions: done.user.permissions().names(),
         };
-        Self { token: done.token, refresh_token: done.refresh_token, user }
+        Self { token: done.token, expires_in: done.expires_in, refresh_token: done.refresh_token, user }
     }
 }
 

@@ -5,7 +5,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::{Error, Kind};
 use muster_identity::{LoginAdmission, Origin};
 
-use super::body::{LoginBody, RefreshBody, Tokens, claim};
+use super::body::{LoginBody, RefreshBody, ServiceLoginBody, Tokens, claim};
 use crate::app::App;
 use crate::envelope::{self, Data};
 use crate::error::HttpError;
@@ -16,7 +16,7 @@ use crate::guard::{
 
 /// Log in
 ///
-/// Returns a session token, valid for 15 minutes, and a refresh token. A wrong e-mail address and a wrong password have
+/// Returns a session token, valid for `expires_in` seconds, and a refresh token. A wrong e-mail address and a wrong password have
 /// the same error, returned after the same amount of work.
 ///
 /// More than 10 attempts within a minute from one address for one e-mail address are rejected with 429, and so are more
@@ -58,15 +58,45 @@ pub async fn cli_login(
     log_in(&app, &http, body, Some(jkt)).await
 }
 
+/// Log in as a service account
+///
+/// Exchanges the secret of a service account (`POST /api/v1/service-accounts`) for the tokens of a session, which is like
+/// that of a user: `POST /api/v1/auth/refresh` continues it, and it ends at the latest when the account expires. An
+/// unknown account, a wrong secret, and an account that is locked, disabled or has expired have the same error. The
+/// limits of `POST /api/v1/auth/login` apply.
+#[utoipa::path(post, path = "/api/v1/auth/service/login", tag = "auth", operation_id = "service_login",
+    request_body = ServiceLoginBody,
+    responses((status = 200, description = "The tokens of the new session", body = Data<Tokens>),
+        SessionBodyErrors<Disaster>))]
+pub async fn service_login(
+    request: Anyone<ServiceLoginBody>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<HttpResponse, HttpError> {
+    let ServiceLoginBody { service_account, secret: sent } = request.0;
+    let origin = Origin { ip: client_address(&app, &http), user_agent: user_agent(&http), ..Origin::default() };
+    let pending = match app.identity.begin_service_login(&service_account, origin).await? {
+        LoginAdmission::Admitted(pending) => pending,
+        LoginAdmission::Refused(excess) => return Err(login_refused(&app, &http, excess)),
+    };
+    admit_login(&app, &http, None, &service_account).await?;
+    let done = app.identity.finish_service_login(*pending, &sent).await?;
+    Ok(secret(envelope::data(Tokens::from(done))))
+}
+
+/// Returns the name of the client program, as the header claims it.
+fn user_agent(http: &HttpRequest) -> Option<String> {
+    http.headers().get(header::USER_AGENT).and_then(|value| value.to_str().ok()).map(claim)
+}
+
 async fn log_in(
     app: &web::Data<App>,
     http: &HttpRequest,
     body: LoginBody,
     jkt: Option<String>,
 ) -> Result<HttpResponse, HttpError> {
-    let user_agent = http.headers().get(header::USER_AGENT).and_then(|value| value.to_str().ok()).map(claim);
     let claimed = body.device_info.map(Into::into);
-    let origin = Origin { ip: client_address(app, http), user_agent, claimed, jkt };
+    let origin = Origin { ip: client_address(app, http), user_agent: user_agent(http), claimed, jkt };
     // Counted by network first: made-up names must not fill the tables of the limits.
     let pending = match app.identity.begin_login(&body.email, origin).await? {
         LoginAdmission::Admitted(pending) => pending,

@@ -12,6 +12,7 @@ use crate::route::operations;
 operations! {
     login::login,
     login::cli_login,
+    login::service_login,
     login::refresh,
     sessions::logout,
     sessions::logout_all,

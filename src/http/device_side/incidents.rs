@@ -49,7 +49,7 @@ pub struct ReportBody {
     #[request(schema = String)]
     onset: Option<Millis>,
     /// GeoJSON, or `{"type":"Circle","center":[lon,lat],"radius_m":…}`. By default the location of the device.
-    #[request(schema = Object)]
+    #[request(schema = crate::schema::GeoGeometry)]
     geometry: Option<Geometry>,
     area_desc: Option<String>,
     tags: Option<Vec<String>>,

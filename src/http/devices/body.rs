@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::parameters::{PageQuery, bbox};
+use crate::parameters::{PageQuery, bbox, note};
 
 /// Maximum size of metadata and of the arguments of a command, in bytes of JSON.
 const MAX_OBJECT: usize = 8 << 10;
@@ -61,7 +61,7 @@ pub struct NewDeviceBody {
     #[request(check = short_texts)]
     groups: Option<Vec<String>>,
     /// Location as a GeoJSON Point: `{"type":"Point","coordinates":[lon, lat]}`.
-    #[request(check = Point::check, schema = Object)]
+    #[request(check = Point::check, schema = crate::schema::GeoPoint)]
     location: Option<Point>,
     #[request(range = 0.0..=1e8)]
     location_accuracy_m: Option<f64>,
@@ -78,7 +78,7 @@ pub struct NewDeviceBody {
     metadata: Option<Map<String, Value>>,
     /// Public key of the device, a JWK with kty OKP and crv Ed25519. Without one the server generates a key pair and
     /// returns the private key once.
-    #[request(schema = Object)]
+    #[request(schema = crate::schema::PublicJwk)]
     public_key: Option<Value>,
 }
 
@@ -130,7 +130,7 @@ pub struct DevicePatchBody {
     #[request(check = short_texts, not_null)]
     groups: Option<Vec<String>>,
     /// Location as a GeoJSON Point.
-    #[request(check = Point::check, schema = Object)]
+    #[request(check = Point::check, schema = crate::schema::GeoPoint)]
     location: Option<Option<Point>>,
     #[request(range = 0.0..=1e8)]
     location_accuracy_m: Option<Option<f64>>,
@@ -162,7 +162,7 @@ pub struct HeartbeatReport {
     #[request(nested)]
     health: Option<HealthReport>,
     /// Location as a GeoJSON Point.
-    #[request(check = Point::check, schema = Object)]
+    #[request(check = Point::check, schema = crate::schema::GeoPoint)]
     location: Option<Point>,
     #[request(range = 0.0..=1e8)]
     location_accuracy_m: Option<f64>,
@@ -256,12 +256,17 @@ impl From<NewCommandBody> for NewCommand {
     }
 }
 
-/// The reason of an action.
+/// The note of an action.
 #[derive(Debug, Request)]
-#[request(example = { "reason": "two devices use the same key" })]
-pub struct ReasonBody {
-    #[request(chars = 1..=500, no_nul)]
-    pub reason: String,
+#[request(example = { "note": "two devices use the same key" })]
+#[allow(dead_code, reason = "the other name is only described")]
+pub struct DeviceNoteBody {
+    /// Why.
+    #[request(with = note, chars = 1..=500, no_nul, schema = String)]
+    pub note: String,
+    /// Another name of `note`.
+    #[request(described, schema = String)]
+    reason: (),
 }
 
 /// Whether maintenance begins or ends.
@@ -274,19 +279,24 @@ pub enum Maintenance {
 }
 
 #[derive(Debug, Request)]
-#[request(may_be_empty, example = { "action": "begin", "reason": "new battery" })]
+#[request(may_be_empty, example = { "action": "begin", "note": "new battery" })]
+#[allow(dead_code, reason = "the other name is only described")]
 pub struct MaintenanceBody {
     /// `begin` (default) or `end`.
     pub action: Option<Maintenance>,
-    #[request(chars = 1..=500, no_nul)]
-    pub reason: Option<String>,
+    /// Why.
+    #[request(with = note, chars = 1..=500, no_nul, schema = String)]
+    pub note: Option<String>,
+    /// Another name of `note`.
+    #[request(described, schema = String)]
+    reason: (),
 }
 
 #[derive(Debug, Request)]
 #[request(schema = RotateCredentialsBody, may_be_empty, example = { "grace_s": 3600 })]
 pub struct RotateBody {
     /// New public key of the device. Without one the server generates a key pair and returns the private key once.
-    #[request(schema = Object)]
+    #[request(schema = crate::schema::PublicJwk)]
     pub public_key: Option<Value>,
     /// Time for which the old key is still accepted, in seconds; one day by default.
     #[request(range = 0..=2_592_000)]
@@ -302,7 +312,7 @@ pub struct RotateBody {
 pub struct AreaBody {
     /// GeoJSON Polygon, MultiPolygon or a GeometryCollection of those, or
     /// `{"type":"Circle","center":[lon,lat],"radius_m":…}`.
-    #[request(check = Geometry::check, schema = Object)]
+    #[request(check = Geometry::check, schema = crate::schema::GeoGeometry)]
     pub geometry: Geometry,
     #[request(flatten)]
     pub page: PageQuery,
@@ -320,6 +330,9 @@ pub struct ListQuery {
     pub group: Option<String>,
     /// Returns only devices whose name, serial or id contains this text, in any case.
     pub q: Option<String>,
+    /// `true`: only devices whose firmware has drifted: it has differed from the desired version for longer than
+    /// `devices.drift_grace_seconds`, while no job was changing it. `false`: only the others.
+    pub drift: Option<bool>,
     /// Bounding box: `west,south,east,north` in degrees. West > east crosses the antimeridian.
     #[request(with = bbox, schema = String)]
     pub bbox: Option<BBox>,

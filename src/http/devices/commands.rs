@@ -7,7 +7,7 @@ use muster_core::precondition::IfMatch;
 use muster_network::device::DeviceAction;
 use serde_json::json;
 
-use super::body::{Maintenance, MaintenanceBody, NewCommandBody, ReasonBody, RotateBody};
+use super::body::{DeviceNoteBody, Maintenance, MaintenanceBody, NewCommandBody, RotateBody};
 use super::record::{CommandBody, CommandList, DeviceBody, KeyedBody};
 use crate::app::App;
 use crate::envelope::{self, Data, IdempotencyReplay};
@@ -69,32 +69,32 @@ async fn apply_action(
 ///
 /// Blocks the credentials of a device and rejects commands to it, until it is released.
 #[utoipa::path(post, path = "/api/v1/devices/{id}/quarantine", tag = "devices", operation_id = "quarantine_device",
-    request_body = ReasonBody, params(("id" = String, Path)),
+    request_body = DeviceNoteBody, params(("id" = String, Path)),
     responses((status = 200, description = "The changed device", body = Data<DeviceBody>), WriteErrors<Disaster>,
         NotFound<Disaster>))]
 pub async fn quarantine(
-    request: Sent<DevicesWrite, ReasonBody>,
+    request: Sent<DevicesWrite, DeviceNoteBody>,
     id: web::Path<String>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    apply_action(DeviceAction::Quarantine, &http, id.into_inner(), Some(request.body.reason), &app).await
+    apply_action(DeviceAction::Quarantine, &http, id.into_inner(), Some(request.body.note), &app).await
 }
 
 /// Release a device from quarantine
 ///
 /// Releases a device from quarantine. Its status is `provisioned` until its next heartbeat.
 #[utoipa::path(post, path = "/api/v1/devices/{id}/release", tag = "devices", operation_id = "release_device",
-    request_body = ReasonBody, params(("id" = String, Path)),
+    request_body = DeviceNoteBody, params(("id" = String, Path)),
     responses((status = 200, description = "The changed device", body = Data<DeviceBody>), WriteErrors<Disaster>,
         NotFound<Disaster>))]
 pub async fn release(
-    request: Sent<DevicesWrite, ReasonBody>,
+    request: Sent<DevicesWrite, DeviceNoteBody>,
     id: web::Path<String>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    apply_action(DeviceAction::Release, &http, id.into_inner(), Some(request.body.reason), &app).await
+    apply_action(DeviceAction::Release, &http, id.into_inner(), Some(request.body.note), &app).await
 }
 
 /// Begin or end maintenance of a device
@@ -111,12 +111,29 @@ pub async fn maintenance(
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let MaintenanceBody { action, reason } = request.body;
+    let MaintenanceBody { action, note, .. } = request.body;
     let transition = match action.unwrap_or_default() {
         Maintenance::Begin => DeviceAction::BeginMaintenance,
         Maintenance::End => DeviceAction::EndMaintenance,
     };
-    apply_action(transition, &http, id.into_inner(), reason, &app).await
+    apply_action(transition, &http, id.into_inner(), note, &app).await
+}
+
+/// Retire a device, with a note
+///
+/// Retires a device permanently, as `DELETE /api/v1/devices/{id}` does: its credentials are destroyed and its commands
+/// rejected. The record stays readable.
+#[utoipa::path(post, path = "/api/v1/devices/{id}/retire", tag = "devices", operation_id = "retire_device_with_note",
+    request_body = DeviceNoteBody, params(("id" = String, Path)),
+    responses((status = 200, description = "The retired device", body = Data<DeviceBody>), WriteErrors<Disaster>,
+        NotFound<Disaster>))]
+pub async fn retire(
+    request: Sent<DevicesWrite, DeviceNoteBody>,
+    id: web::Path<String>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<HttpResponse, HttpError> {
+    apply_action(DeviceAction::Retire, &http, id.into_inner(), Some(request.body.note), &app).await
 }
 
 /// Replace a device's key

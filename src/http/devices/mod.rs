@@ -27,5 +27,6 @@ operations! {
     commands::quarantine,
     commands::release,
     commands::maintenance,
+    commands::retire,
     commands::rotate,
 }

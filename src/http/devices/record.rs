@@ -47,13 +47,20 @@ pub struct DeviceBody {
 #[derive(Debug, ToSchema)]
 #[allow(dead_code)]
 pub struct FirmwareBody {
+    /// Version that the device runs.
     pub current: Option<FirmwareVersionBody>,
+    /// Version that the device should run: that of the last job that selected it.
     pub desired: Option<FirmwareVersionBody>,
     pub previous: Option<FirmwareVersionBody>,
     /// Active slot: `A` or `B`.
     pub slot: Option<String>,
-    /// State of the firmware: `unknown`, `in_sync`, `pending` or `error`.
+    /// State of the firmware: `unknown`, `in_sync`, `pending` (a job is changing it) or `error` (the last installation
+    /// failed, or the device runs another version than the desired one).
     pub sync: String,
+    /// Time since which `current` differs from `desired` while no job is changing it.
+    pub differs_since: Option<String>,
+    /// Whether it has differed for longer than `devices.drift_grace_seconds`.
+    pub drift: bool,
 }
 
 #[derive(Debug, ToSchema)]
@@ -166,7 +173,7 @@ pub struct HistoryBody {
     pub seq: u64,
     pub at: String,
     pub actor: String,
-    /// Kind of the event: `registered`, `status`, `command`, `credentials` or `firmware`.
+    /// Kind of the event: `registered`, `status`, `command`, `credentials`, `firmware` or `drift`.
     pub kind: String,
     pub from: Option<String>,
     pub to: Option<String>,

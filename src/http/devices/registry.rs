@@ -18,8 +18,8 @@ use crate::parameters;
 #[utoipa::path(get, path = "/api/v1/devices", tag = "devices", operation_id = "list_devices", params(ListQuery),
     responses((status = 200, description = "A page of devices", body = Data<DeviceList>), ReadErrors<Disaster>))]
 pub async fn list(request: Queried<DevicesRead, ListQuery>, app: web::Data<App>) -> Result<HttpResponse, HttpError> {
-    let ListQuery { status, kind, tag, group, q, bbox, page } = request.query;
-    let filter = DeviceFilter { status, kind, tag, group, hw_class: None, q, bbox: bbox.map(BBox::to_array) };
+    let ListQuery { status, kind, tag, group, q, drift, bbox, page } = request.query;
+    let filter = DeviceFilter { status, kind, tag, group, hw_class: None, drift, q, bbox: bbox.map(BBox::to_array) };
     Ok(envelope::list("devices", &app.devices.list(filter, page.into()).await?))
 }
 

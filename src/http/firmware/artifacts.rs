@@ -1,7 +1,6 @@
 //! Firmware artifacts: create, list, get, verify, revoke.
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_core::precondition::IfMatch;
 
 use super::body::{NewArtifactBody, RevokeArtifactBody, VerifyArtifactBody};
 use super::describe::{ArtifactBody, ArtifactList};
@@ -10,12 +9,7 @@ use crate::envelope::{self, Data, IdempotencyReplay};
 use crate::error::HttpError;
 use crate::error::sets::{Disaster, NotFound, ReadErrors, VersionFailed, WriteErrors};
 use crate::guard::{FirmwareRead, FirmwareWrite, Guarded, Queried, Sent, by_of};
-use crate::parameters::{self, PageQuery};
-
-/// Reads `If-Match`; without it any version matches.
-pub(super) fn optional_if_match(http: &HttpRequest) -> Result<IfMatch, HttpError> {
-    if http.headers().contains_key("If-Match") { Ok(parameters::if_match(http)?) } else { Ok(IfMatch::Any) }
-}
+use crate::parameters::{self, PageQuery, optional_if_match};
 
 /// List firmware artifacts
 ///
@@ -65,8 +59,10 @@ pub async fn get(
 /// Verify a firmware artifact
 ///
 /// Verifies an uploaded image: the signature by a trusted key, the manifest against the record, and the size and
-/// SHA-256 of the content. The artifact is then `ready`, or `rejected` with the reason `image_not_authentic`,
-/// `signing_key_revoked`, `manifest_expired` or `image_format`.
+/// SHA-256 of the content. The artifact is then `ready`, or `rejected` if the content is not what the manifest describes
+/// (`image_not_authentic`, `manifest_expired`). If the manifest is at fault (409 with `image_not_authentic`,
+/// `signing_key_revoked` or `image_format`), for example because its `kid` is not trusted, the artifact stays uploaded:
+/// sign the manifest again, or add the key, and verify once more.
 #[utoipa::path(post, path = "/api/v1/firmware/artifacts/{id}/verify", tag = "firmware",
     operation_id = "verify_firmware_artifact", request_body = VerifyArtifactBody, params(("id" = String, Path)),
     responses((status = 200, description = "The artifact after verification", body = Data<ArtifactBody>),
@@ -96,6 +92,6 @@ pub async fn revoke(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let (by, at) = (by_of(&http)?, optional_if_match(&http)?);
-    let revoked = app.firmware.revoke_artifact(id.into_inner(), request.body.reason, by, at).await?;
+    let revoked = app.firmware.revoke_artifact(id.into_inner(), request.body.note, by, at).await?;
     Ok(envelope::record(revoked.record_version, revoked))
 }

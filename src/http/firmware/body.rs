@@ -6,7 +6,7 @@ use muster_network::firmware::{
 };
 use muster_request::{Fields, Request};
 
-use crate::parameters::{PageQuery, time};
+use crate::parameters::{PageQuery, note, time};
 
 /// The filter and the page of a list of jobs.
 #[derive(Debug, Request)]
@@ -110,17 +110,34 @@ pub struct VerifyArtifactBody {
 
 /// The reason for revoking an artifact.
 #[derive(Debug, Request)]
+#[allow(dead_code, reason = "the other name is only described")]
 pub struct RevokeArtifactBody {
-    #[request(chars = ..=500, example = "bricks revision B")]
-    pub reason: String,
+    /// Why the artifact is revoked.
+    #[request(with = note, chars = ..=500, schema = String, example = "bricks revision B")]
+    pub note: String,
+    /// Another name of `note`.
+    #[request(described, schema = String)]
+    reason: (),
 }
 
 /// A note on a decision about a job.
 #[derive(Debug, Request)]
 #[request(may_be_empty)]
+#[allow(dead_code, reason = "the other name is only described")]
 pub struct FirmwareNoteBody {
-    #[request(chars = ..=500, default, example = "read and tried")]
+    #[request(with = note, chars = ..=500, default, schema = String, example = "read and tried")]
     pub note: String,
+    /// Another name of `note`.
+    #[request(described, schema = String)]
+    reason: (),
+}
+
+/// The firmware to which one device returns.
+#[derive(Debug, Request)]
+#[request(may_be_empty, example = { "artifact_id": "art_01M81Q6Q7V0000G6T3S0QH4G3K" })]
+pub struct RollbackDeviceBody {
+    /// Identifier of an artifact; by default that of the firmware which the device ran before.
+    pub artifact_id: Option<String>,
 }
 
 /// A new trusted signing key.
@@ -134,7 +151,7 @@ pub struct NewSigningKeyBody {
     #[request(chars = ..=100)]
     pub name: String,
     /// Public key as a JWK: `{"kty":"OKP","crv":"Ed25519","x":"…"}`.
-    #[request(with = public_key, schema = Object)]
+    #[request(with = public_key, schema = crate::schema::PublicJwk)]
     pub public_key: String,
 }
 

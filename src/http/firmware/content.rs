@@ -115,8 +115,7 @@ pub async fn get(
     let manifest = &content.artifact.manifest;
     let (size, tag) = (manifest.size, format!("\"{}\"", manifest.sha256));
     let sent = |name: header::HeaderName| http.headers().get(name).and_then(|value| value.to_str().ok());
-    let known = |tags: &str| tags.split(',').any(|known| known.trim() == tag || known.trim() == "*");
-    if sent(header::IF_NONE_MATCH).is_some_and(known) {
+    if envelope::is_known(&http, &tag) {
         return Ok(HttpResponse::NotModified().insert_header((header::ETAG, tag)).finish());
     }
     let fresh = sent(header::IF_RANGE).is_none_or(|known| known.trim() == tag);

@@ -37,7 +37,7 @@ pub struct ArtifactBody {
     pub sbom_url: Option<String>,
     /// State: `uploading`, `verifying`, `ready`, `revoked` or `rejected`.
     pub state: String,
-    /// Reason of the state `rejected` (a code, `:` and a text) or `revoked`.
+    /// Reason of the state `rejected` (a code, `:` and a text) or `revoked`, or of the last verification that failed.
     pub reason: Option<String>,
     pub uploaded_by: String,
     /// Time of creation, RFC 3339.
@@ -131,7 +131,15 @@ pub struct FirmwareJobBody {
     pub created_at: String,
     pub started_at: Option<String>,
     pub finished_at: Option<String>,
+    /// Reason of the last pause or end.
     pub end_reason: Option<String>,
+    /// Reasons of all pauses and ends, oldest first: at, state, reason.
+    #[schema(value_type = Vec<Object>)]
+    pub reasons: Vec<()>,
+    /// Rollback requested after the job had finished: requested_by, requested_at, from, rollout_approvals,
+    /// rollout_approvals_required, finished_at.
+    #[schema(value_type = Option<Object>)]
+    pub rollback: Option<()>,
     pub idempotency_key: Option<String>,
     pub version: u64,
     pub updated_at: String,
@@ -165,6 +173,9 @@ pub struct ExecutionBody {
     /// `code` and `message` of a failure.
     #[schema(value_type = Option<Object>)]
     pub error: Option<()>,
+    /// All failures, oldest first: at, attempt, state, code, message. They stay after further attempts and a rollback.
+    #[schema(value_type = Vec<Object>)]
+    pub failures: Vec<()>,
     /// Firmware before the job: artifact, version, sequence.
     #[schema(value_type = Option<Object>)]
     pub from: Option<()>,

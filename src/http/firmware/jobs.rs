@@ -6,15 +6,15 @@ use muster_network::firmware::{Dialect, Execution, JobAction, export};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::artifacts::optional_if_match;
-use super::body::{DialectQuery, ExecutionQuery, FirmwareNoteBody, JobQuery, NewJobBody};
+use super::body::{DialectQuery, ExecutionQuery, FirmwareNoteBody, JobQuery, NewJobBody, RollbackDeviceBody};
 use super::describe::{ExecutionList, FirmwareJobBody, FirmwareJobList};
 use crate::app::App;
 use crate::envelope::{self, Data, IdempotencyReplay};
 use crate::error::HttpError;
 use crate::error::sets::{Disaster, NotFound, ReadErrors, VersionFailed, WriteErrors};
 use crate::guard::{FirmwareApprove, FirmwareExecute, FirmwareRead, Guarded, Queried, Sent, by_of, person_of};
-use crate::parameters;
+use crate::parameters::{self, optional_if_match};
+
 /// List firmware jobs
 ///
 /// Returns a page of the jobs, newest first.
@@ -206,7 +206,10 @@ pub async fn cancel(
 
 /// Roll back a firmware job
 ///
-/// Ends a rollout and returns every device that may run the new firmware to its previous firmware.
+/// Ends a rollout and returns every device that may run the new firmware to its previous firmware. The rollback of a job
+/// that has finished waits for two approvals, as a downgrade does (`pending_approval`); denied or canceled, the job is
+/// again what it was. Devices whose firmware a later job has changed stay as they are. What the executions failed with
+/// stays in their `failures`, and why the job was stopped in its `reasons`.
 #[utoipa::path(post, path = "/api/v1/firmware/jobs/{id}/rollback", tag = "firmware", operation_id = "rollback_firmware_job",
     request_body = FirmwareNoteBody,
     params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; any version by default")),
@@ -219,4 +222,26 @@ pub async fn rollback(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     apply_action(JobAction::Rollback, &http, id.into_inner(), request.body, &app).await
+}
+
+/// Roll back one device
+///
+/// Creates a job for one device that returns it to the firmware which it ran before, or to that of `artifact_id`. It is
+/// a job like any other: a return to a lower sequence is a `downgrade`, which needs two approvals, and the image must be
+/// verified and its key trusted. Devices learn from the approved job that a lower sequence is allowed.
+#[utoipa::path(post, path = "/api/v1/devices/{id}/rollback", tag = "firmware", operation_id = "rollback_device",
+    request_body = RollbackDeviceBody,
+    params(("id" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
+    responses((status = 201, description = "The new job", body = Data<FirmwareJobBody>), WriteErrors<Disaster>,
+        NotFound<Disaster>))]
+pub async fn rollback_device(
+    request: Sent<FirmwareExecute, RollbackDeviceBody>,
+    http: HttpRequest,
+    id: web::Path<String>,
+    app: web::Data<App>,
+) -> Result<HttpResponse, HttpError> {
+    let by = by_of(&http)?;
+    let named = parameters::idempotency(&http, by.id(), &request.sent)?;
+    let made = app.firmware.rollback_device(&id, request.body.artifact_id, by, named).await?;
+    Ok(envelope::created(made.data, IdempotencyReplay::from(made.replayed)))
 }

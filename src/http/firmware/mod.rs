@@ -30,5 +30,6 @@ operations! {
     jobs::resume,
     jobs::cancel,
     jobs::rollback,
+    jobs::rollback_device,
     jobs::executions_of,
 }

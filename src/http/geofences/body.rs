@@ -20,7 +20,7 @@ pub struct NewFenceBody {
     /// GeoJSON Polygon, MultiPolygon or a GeometryCollection of those, or
     /// `{"type":"Circle","center":[lon,lat],"radius_m":…}`; at most 10,000 positions. An edge follows the shorter way
     /// around the globe; a ring around a pole encloses the nearer pole.
-    #[request(check = Geometry::check, schema = Object)]
+    #[request(check = Geometry::check, schema = crate::schema::GeoGeometry)]
     geometry: Geometry,
     /// Subjects of the geofence: `devices` (default), `incidents` or `both`.
     #[request(default, schema = String)]
@@ -39,7 +39,7 @@ pub struct NewFenceBody {
 pub struct FencePatchBody {
     name: Option<String>,
     kind: Option<String>,
-    #[request(check = Geometry::check, schema = Object)]
+    #[request(check = Geometry::check, schema = crate::schema::GeoGeometry)]
     geometry: Option<Geometry>,
     /// Subjects of the geofence: `devices`, `incidents` or `both`.
     #[request(schema = String)]
@@ -55,7 +55,7 @@ pub struct FenceBody {
     pub id: String,
     pub name: String,
     pub kind: Option<String>,
-    #[schema(value_type = Object)]
+    #[schema(value_type = crate::schema::GeoGeometry)]
     pub geometry: Geometry,
     /// Bounding box: west, south, east, north. West > east crosses the antimeridian (RFC 7946, section 5.2).
     #[schema(value_type = Option<Vec<f64>>)]
@@ -108,7 +108,7 @@ pub struct InsideBody {
     /// Time at which it entered.
     pub since: String,
     /// Last known location.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<crate::schema::GeoPoint>)]
     pub point: Option<Point>,
     pub seen_at: String,
 }

@@ -10,6 +10,9 @@ use muster_network::incident::{
 use muster_request::Request;
 use serde_json::Value;
 
+use crate::alert_texts::TextsBody;
+use crate::parameters::NoteFields;
+
 /// Maximum size of the data of a note, in bytes of JSON.
 const MAX_NOTE_DATA: usize = 16 << 10;
 
@@ -43,7 +46,7 @@ pub struct IncidentFields {
     visibility: Option<Visibility>,
     addresses: Option<Vec<String>>,
     /// GeoJSON, or `{"type":"Circle","center":[lon,lat],"radius_m":…}`.
-    #[request(schema = Object)]
+    #[request(schema = crate::schema::GeoGeometry)]
     geometry: Option<Option<Geometry>>,
     area_desc: Option<Option<String>>,
     #[request(schema = Vec<Object>)]
@@ -73,8 +76,11 @@ pub struct IncidentFields {
 pub struct PatchBody {
     #[request(flatten)]
     pub edit: IncidentFields,
-    /// Note for the timeline.
-    pub note: Option<String>,
+    #[request(flatten)]
+    pub note: NoteFields,
+    /// Texts of the CAP Update that the change causes. Only if an alert is published and the change causes one.
+    #[request(nested)]
+    pub alert: Option<TextsBody>,
 }
 
 /// A report of an incident.

@@ -5,7 +5,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use muster_network::incident::ResourceRequest;
 
 use super::body::{NoteBody, PatchBody, ReportBody, ResourceBody, ResourceChangeBody};
-use super::response::{IncidentBody, IncidentView, ReportResponse, ReportedIncident, changed, of};
+use super::response::{ChangedIncident, IncidentBody, IncidentView, ReportResponse, ReportedIncident, changed, of};
 use crate::app::App;
 use crate::envelope::{self, Data, IdempotencyReplay, etag};
 use crate::error::HttpError;
@@ -46,11 +46,12 @@ pub async fn report(
 /// Changes an incident that is not over. A field that is left out keeps its value; null clears an optional field.
 ///
 /// If an alert is published for the incident and severity, area, expiry or instruction change, a CAP Update is issued.
-/// The Update waits for a second person if the alert is severe and public, or if the caller may not publish alerts.
+/// The Update waits for a second person if a message of the alert was public and Severe or Extreme, and for a person who
+/// may publish alerts if the caller may not; `pending_alert` of the response is then that message.
 #[utoipa::path(patch, path = "/api/v1/incidents/{id}", tag = "incidents", operation_id = "change_incident",
     params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
     request_body = PatchBody,
-    responses((status = 200, description = "The changed incident", body = Data<IncidentBody>), WriteErrors<Disaster>,
+    responses((status = 200, description = "The changed incident", body = Data<ChangedIncident>), WriteErrors<Disaster>,
         VersionErrors<Disaster>, NotFound<Disaster>))]
 pub async fn patch(
     request: Sent<IncidentsWrite, PatchBody>,
@@ -59,8 +60,9 @@ pub async fn patch(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let if_match = parameters::if_match(&http)?;
-    let PatchBody { edit, note } = request.body;
-    changed(&app.incidents.edit(by_of(&http)?, id.into_inner(), if_match, edit.into(), note).await?)
+    let PatchBody { edit, note, alert } = request.body;
+    let texts = alert.unwrap_or_default().into();
+    changed(&app.incidents.edit(by_of(&http)?, id.into_inner(), if_match, edit.into(), note.note, texts).await?)
 }
 
 /// Add a note to an incident
@@ -115,7 +117,7 @@ pub async fn add(
 #[utoipa::path(patch, path = "/api/v1/incidents/{id}/resources", tag = "incidents", operation_id = "change_incident_resource",
     params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
     request_body = ResourceChangeBody,
-    responses((status = 200, description = "The changed incident", body = Data<IncidentBody>), WriteErrors<Disaster>,
+    responses((status = 200, description = "The changed incident", body = Data<ChangedIncident>), WriteErrors<Disaster>,
         VersionErrors<Disaster>, NotFound<Disaster>))]
 pub async fn change(
     request: Sent<IncidentsWrite, ResourceChangeBody>,

@@ -1,12 +1,11 @@
 //! Incidents: reports, transitions between their states, lists and maps.
 
 mod body;
-mod close_actions;
 mod edits;
 mod read;
 mod response;
-mod transition_requests;
-mod transitions;
+mod verb_requests;
+mod verbs;
 
 use crate::route::operations;
 
@@ -21,17 +20,18 @@ operations! {
     edits::note,
     edits::add,
     edits::change,
-    transitions::triage,
-    transitions::acknowledge,
-    transitions::activate,
-    transitions::contain,
-    transitions::escalate,
-    transitions::assign,
-    transitions::silence,
-    close_actions::resolve,
-    close_actions::close,
-    close_actions::reopen,
-    close_actions::duplicate,
-    close_actions::false_alarm,
-    close_actions::cancel,
+    verbs::triage,
+    verbs::acknowledge,
+    verbs::activate,
+    verbs::contain,
+    verbs::escalate,
+    verbs::de_escalate,
+    verbs::assign,
+    verbs::silence,
+    verbs::resolve,
+    verbs::close,
+    verbs::reopen,
+    verbs::duplicate,
+    verbs::false_alarm,
+    verbs::cancel,
 }

@@ -9,7 +9,7 @@ use muster_network::incident::{Incident, IncidentFilter, IncidentKind, State};
 use muster_request::{Fields, Request};
 use serde_json::{Value, json};
 
-use super::response::{IncidentBody, IncidentList, IncidentView, Timeline};
+use super::response::{IncidentDetailsBody, IncidentList, IncidentView, Timeline, details};
 use crate::app::App;
 use crate::envelope::{self, Data};
 use crate::error::HttpError;
@@ -100,7 +100,7 @@ pub async fn list(
 /// Returns one incident, with its version as `ETag`. An incident that the caller may not see is 404.
 #[utoipa::path(get, path = "/api/v1/incidents/{id}", tag = "incidents", operation_id = "get_incident",
     params(("id" = String, Path)),
-    responses((status = 200, description = "The incident", body = Data<IncidentBody>), CallErrors<Disaster>,
+    responses((status = 200, description = "The incident", body = Data<IncidentDetailsBody>), CallErrors<Disaster>,
         NotFound<Disaster>))]
 pub async fn get(
     _guard: Guarded<IncidentsRead>,
@@ -108,8 +108,7 @@ pub async fn get(
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let incident = app.incidents.get(by_of(&http)?, id.into_inner()).await?;
-    Ok(envelope::record(incident.version, IncidentView::new(&incident)))
+    Ok(details(&app.incidents.details(by_of(&http)?, id.into_inner()).await?))
 }
 
 /// Get the timeline of an incident
@@ -132,7 +131,7 @@ pub async fn timeline(
 /// Get an incident as CAP
 ///
 /// Returns the latest CAP 1.2 message of an incident; if none was published, a message with the status Draft, on which
-/// no recipient acts.
+/// no recipient acts. It shows the area as it would be published: a point has the radius of the incident's kind.
 #[utoipa::path(get, path = "/api/v1/incidents/{id}.cap", tag = "incidents", operation_id = "get_incident_cap",
     params(("id" = String, Path)),
     responses((status = 200, description = "The CAP 1.2 document", body = String, content_type = "application/cap+xml"),

@@ -2,7 +2,8 @@
 
 use actix_web::HttpResponse;
 use muster_core::{Error, Kind};
-use muster_network::incident::{Action, Incident, IncidentResponse};
+use muster_network::alert::AlertRecord;
+use muster_network::incident::{Action, Incident, IncidentDetails, IncidentResponse};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -15,8 +16,25 @@ use crate::error::HttpError;
 pub struct IncidentView<'a> {
     #[serde(flatten)]
     pub incident: &'a Incident,
-    /// Transitions permitted in the present state.
+    /// Verbs permitted in the present state; each is `POST /api/v1/incidents/{id}/{verb}`.
     pub allowed: Vec<Action>,
+}
+
+/// A changed incident in a response.
+#[derive(Debug, Serialize)]
+struct ChangedView<'a> {
+    #[serde(flatten)]
+    incident: IncidentView<'a>,
+    published_alert: Option<&'a AlertRecord>,
+    pending_alert: Option<&'a AlertRecord>,
+}
+
+/// One incident in a response.
+#[derive(Debug, Serialize)]
+struct DetailsView<'a> {
+    #[serde(flatten)]
+    incident: IncidentView<'a>,
+    pending_alert: Option<&'a AlertRecord>,
 }
 
 impl<'a> IncidentView<'a> {
@@ -25,10 +43,18 @@ impl<'a> IncidentView<'a> {
     }
 }
 
-/// Returns 200 with the changed incident.
+/// Returns 200 with the changed incident and what became of its alert.
 pub fn changed(answer: &IncidentResponse) -> Result<HttpResponse, HttpError> {
     let incident = of(answer)?;
-    Ok(envelope::record(incident.version, IncidentView::new(incident)))
+    let (published_alert, pending_alert) = (answer.published_alert.as_deref(), answer.pending_alert.as_deref());
+    let view = ChangedView { incident: IncidentView::new(incident), published_alert, pending_alert };
+    Ok(envelope::record(incident.version, view))
+}
+
+/// Returns 200 with an incident and the message that waits for it.
+pub fn details(found: &IncidentDetails) -> HttpResponse {
+    let (incident, pending_alert) = (IncidentView::new(&found.incident), found.pending_alert.as_deref());
+    envelope::record(found.incident.version, DetailsView { incident, pending_alert })
 }
 
 /// Returns the incident of an actor's answer.
@@ -126,8 +152,35 @@ pub struct IncidentBody {
     pub created_at: String,
     pub updated_at: String,
     pub closed_at: Option<String>,
-    /// Transitions permitted in the present state.
+    /// Verbs permitted in the present state; each is `POST /api/v1/incidents/{id}/{verb}`.
     pub allowed: Vec<String>,
+}
+
+/// An incident and the message that waits for it.
+#[derive(Debug, ToSchema)]
+#[schema(as = IncidentDetails)]
+#[allow(dead_code, reason = "describes a response")]
+pub struct IncidentDetailsBody {
+    #[serde(flatten)]
+    pub incident: IncidentBody,
+    /// CAP message of the incident that waits to be confirmed or rejected, as `GET /api/v1/alerts/{id}` returns it: its
+    /// `waits_for` is `second_person` or `permission`. Null if none waits or the caller may not see it.
+    #[schema(value_type = Option<Object>)]
+    pub pending_alert: Option<Value>,
+}
+
+/// A changed incident and what became of its alert.
+#[derive(Debug, ToSchema)]
+#[allow(dead_code, reason = "describes a response")]
+pub struct ChangedIncident {
+    #[serde(flatten)]
+    pub incident: IncidentBody,
+    /// CAP message that the change published, as `GET /api/v1/alerts/{id}` returns it.
+    #[schema(value_type = Option<Object>)]
+    pub published_alert: Option<Value>,
+    /// CAP message of the incident that waits to be confirmed or rejected: until then what is published stands.
+    #[schema(value_type = Option<Object>)]
+    pub pending_alert: Option<Value>,
 }
 
 /// A page of incidents.

@@ -22,7 +22,7 @@ const MAX_MESSAGE_CHARACTERS: usize = 400_000;
 
 /// A message to a model.
 #[derive(Debug, Default, Request)]
-#[request(first = no_conversation, example = { "model": "standard", "message": "Which shelters are open tonight?" })]
+#[request(open, first = no_conversation, example = { "model": "standard", "message": "Which shelters are open tonight?" })]
 pub struct ChatABody {
     #[request(check = check_message)]
     pub message: String,

@@ -6,9 +6,9 @@ use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::error::HttpError;
-use crate::error::sets::{CallErrors, InterfaceA};
-use crate::guard::{Guarded, ModelsA, caller_of};
-use crate::models_list::{self, ModelView, Pricing};
+use crate::error::sets::{InterfaceA, ReadErrors};
+use crate::guard::{ModelsA, Queried, caller_of};
+use crate::models_list::{self, ModelView, ModelsQuery, Pricing, UNCONFIGURED};
 
 /// A chat model.
 #[derive(Debug, Serialize, ToSchema)]
@@ -54,14 +54,19 @@ impl From<ModelView> for ModelA {
 
 /// List models
 ///
-/// Returns every chat model that the key and its team may use, with its capabilities, prices and availability.
-#[utoipa::path(get, path = "/api/models", tag = "interface A", operation_id = "list_models_a",
-    responses((status = 200, description = "The models", body = ModelListA), CallErrors<InterfaceA>))]
+/// Returns every chat model that the key and its team may use, with its capabilities, prices and availability. A model
+/// whose provider has no credentials is listed with the status `unconfigured`, unless `configured=true` or the setting
+/// `[models] list_unconfigured = false` leaves it out.
+#[utoipa::path(get, path = "/api/models", tag = "interface A", operation_id = "list_models_a", params(ModelsQuery),
+    responses((status = 200, description = "The models", body = ModelListA), ReadErrors<InterfaceA>))]
 pub async fn list(
-    _guard: Guarded<ModelsA>,
+    request: Queried<ModelsA, ModelsQuery>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<web::Json<ModelListA>, HttpError> {
-    let models = models_list::list(&app, &caller_of(&http)?.key);
+    let mut models = models_list::list(&app, &caller_of(&http)?.key);
+    if request.query.leaves_out(&app) {
+        models.retain(|model| model.status != UNCONFIGURED);
+    }
     Ok(web::Json(ModelListA { models: models.into_iter().map(ModelA::from).collect() }))
 }

@@ -30,7 +30,7 @@ pub enum Encoding {
 
 /// Texts to embed.
 #[derive(Debug, Request)]
-#[request(example = { "model": "all-MiniLM-L6-v2", "input": ["The river rises.", "The dam holds."] })]
+#[request(open, example = { "model": "all-MiniLM-L6-v2", "input": ["The river rises.", "The dam holds."] })]
 pub struct EmbeddingsBody {
     /// `muster-embed` (in this process), or an embedding model of a configured provider. There is no failover to
     /// another model, because vectors of different models cannot be compared.

@@ -8,9 +8,9 @@ use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::error::HttpError;
-use crate::error::sets::{CallErrors, NotFound, OpenAi};
-use crate::guard::{Guarded, ModelsB, caller_of};
-use crate::models_list::{self, ModelView, Pricing};
+use crate::error::sets::{NotFound, OpenAi, ReadErrors, WireErrors};
+use crate::guard::{Guarded, ModelsB, Queried, caller_of};
+use crate::models_list::{self, ModelView, ModelsQuery, Pricing, UNCONFIGURED};
 
 /// A model.
 #[derive(Debug, Serialize, ToSchema)]
@@ -70,24 +70,31 @@ fn all(app: &App, key: &KeyRecord) -> Vec<ModelB> {
 
 /// List models in OpenAI format
 ///
-/// Returns every chat model that the key and its team may use, then every embedding model (capability `embeddings`). Besides these identifiers, requests
-/// may name `default` and the families `fast`, `reasoning`, `vision` and `code` (also as `muster-fast` and so on): each
-/// stands for the first available model of its order.
-#[utoipa::path(get, path = "/v1/models", tag = "interface B", operation_id = "list_models_b",
-    responses((status = 200, description = "The models", body = ModelListB), CallErrors<OpenAi>))]
+/// Returns every chat model that the key and its team may use, then every embedding model (capability `embeddings`).
+/// Besides these identifiers, requests may name `default` and the families `fast`, `reasoning`, `vision` and `code` (also
+/// as `muster-fast` and so on): each stands for the first available model of its order.
+///
+/// A model whose provider has no credentials is listed with the status `unconfigured`, unless `configured=true` or the
+/// setting `[models] list_unconfigured = false` leaves it out.
+#[utoipa::path(get, path = "/v1/models", tag = "interface B", operation_id = "list_models_b", params(ModelsQuery),
+    responses((status = 200, description = "The models", body = ModelListB), ReadErrors<OpenAi>))]
 pub async fn list(
-    _guard: Guarded<ModelsB>,
+    request: Queried<ModelsB, ModelsQuery>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<web::Json<ModelListB>, HttpError> {
-    Ok(web::Json(ModelListB { object: "list", data: all(&app, &caller_of(&http)?.key) }))
+    let mut data = all(&app, &caller_of(&http)?.key);
+    if request.query.leaves_out(&app) {
+        data.retain(|model| model.status != UNCONFIGURED);
+    }
+    Ok(web::Json(ModelListB { object: "list", data }))
 }
 
 /// Get a model in OpenAI format
 ///
 /// Returns one model. An identifier may contain slashes.
 #[utoipa::path(get, path = "/v1/models/{id}", tag = "interface B", operation_id = "get_model_b", params(("id" = String, Path)),
-    responses((status = 200, description = "The model", body = ModelB), CallErrors<OpenAi>, NotFound<OpenAi>))]
+    responses((status = 200, description = "The model", body = ModelB), WireErrors<OpenAi>, NotFound<OpenAi>))]
 pub async fn get(
     _guard: Guarded<ModelsB>,
     id: web::Path<String>,

@@ -6,8 +6,10 @@ use muster_core::{Error, Kind};
 use muster_feed::{Denied, HistoryError, Position, Refused};
 use muster_identity::By;
 use muster_request::{Fields, Request};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
-use crate::envelope;
+use crate::envelope::{self, Data};
 use crate::error::HttpError;
 use crate::error::sets::{CallErrors, Disaster, NotFound, ReadErrors};
 use crate::guard::{Guarded, Listening, Queried, app, caller_of};
@@ -29,14 +31,73 @@ pub struct HistoryQuery {
     limit: usize,
 }
 
+/// A page of the history of a channel.
+#[derive(Debug, ToSchema)]
+#[allow(dead_code, reason = "describes a response")]
+pub struct ChannelHistory {
+    pub ch: String,
+    /// The span within which offsets are gapless.
+    pub epoch: String,
+    /// Offset of the last publication of the channel.
+    pub offset: u64,
+    /// Whether the page follows `since` without a gap.
+    pub recovered: bool,
+    /// Why it does not: `gap` (older than the kept history), `epoch` (another epoch) or `limit` (too many).
+    pub why: Option<String>,
+    /// The publications, oldest first.
+    pub publications: Vec<Publication>,
+    /// Whether further publications follow: continue from the last `off`.
+    pub more: bool,
+}
+
+/// A publication, as it is sent over the live feed.
+#[derive(Debug, ToSchema)]
+#[allow(dead_code, reason = "describes a response")]
+pub struct Publication {
+    pub ch: String,
+    /// Offset within the channel and its epoch.
+    #[schema(minimum = 1)]
+    pub off: u64,
+    /// Name of the event. `/asyncapi.json` describes the `data` of each.
+    pub ev: String,
+    #[schema(format = DateTime)]
+    pub ts: String,
+    /// Identifier of the event, unique over all channels; absent where only the latest value is kept.
+    pub eid: Option<String>,
+    pub data: Map<String, Value>,
+}
+
+/// The subscribers of a channel.
+#[derive(Debug, ToSchema)]
+#[allow(dead_code, reason = "describes a response")]
+pub struct ChannelPresence {
+    pub ch: String,
+    /// The subscribers, the longest subscribed first.
+    pub present: Vec<PresentSubscriber>,
+}
+
+/// A subscriber of a channel.
+#[derive(Debug, ToSchema)]
+#[allow(dead_code, reason = "describes a response")]
+pub struct PresentSubscriber {
+    /// Identifier of the user, device or key.
+    pub user: String,
+    /// Number of its connections.
+    #[schema(minimum = 1)]
+    pub connections: u64,
+    /// Time of its first subscription.
+    #[schema(format = DateTime)]
+    pub since: String,
+}
+
 /// Get the history of a channel
 ///
 /// Returns the kept publications of a channel after a position, as the frames that were sent. `recovered` is false if
-/// the history does not reach back to `since` (`why` is `gap`, `epoch` or `limit`); `pubs` then begins at the oldest
+/// the history does not reach back to `since` (`why` says the reason); `publications` then begins at the oldest
 /// kept publication. If `more` is true, continue from the last `off`.
 #[utoipa::path(get, path = "/api/v1/realtime/channels/{ch}/history", tag = "realtime", operation_id = "realtime_history",
     params(("ch" = String, Path, description = "The channel, such as `incidents`"), HistoryQuery),
-    responses((status = 200, description = "`ch`, `epoch`, `offset`, `recovered`, `pubs` and `more` of the channel", body = Object),
+    responses((status = 200, description = "The page", body = Data<ChannelHistory>),
         ReadErrors<Disaster>, NotFound<Disaster>))]
 pub async fn history(
     queried: Queried<Listening, HistoryQuery>,
@@ -55,7 +116,7 @@ pub async fn history(
 /// longest subscribed first.
 #[utoipa::path(get, path = "/api/v1/realtime/channels/{ch}/presence", tag = "realtime", operation_id = "realtime_presence",
     params(("ch" = String, Path, description = "The channel, such as `incidents`")),
-    responses((status = 200, description = "`ch` and `present` of the channel", body = Object), CallErrors<Disaster>,
+    responses((status = 200, description = "The subscribers", body = Data<ChannelPresence>), CallErrors<Disaster>,
         NotFound<Disaster>))]
 pub async fn presence(
     _guarded: Guarded<Listening>,

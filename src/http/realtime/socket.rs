@@ -13,7 +13,7 @@ use crate::ws::{self, Endpoint};
 /// describes every message.
 ///
 /// The credential is sent as `Authorization: Bearer` in the handshake, or, from a browser, in a first frame `{"id": 1,
-/// "connect": {"token": "…"}}` within 10 seconds. A token in the query is ignored. A device sends a token that it signs
+/// "connect": {"token": "…"}}` within 10 seconds. A token in the query is refused. A device sends a token that it signs
 /// and is subscribed to its own channel `devices:{id}`. An API key with the scope `agents` is admitted to the channels
 /// of agents and tasks and to `system`. Pages of other origins are rejected unless `server.cors_origins` lists them.
 #[utoipa::path(get, path = "/api/v1/realtime", tag = "realtime", operation_id = "realtime_socket",

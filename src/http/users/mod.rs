@@ -72,7 +72,7 @@ async fn get(
 ) -> Result<HttpResponse, HttpError> {
     let id = id.into_inner();
     let missing = || Error::new(Kind::NotFound, format!("there is no user with the id {id}"));
-    let user = app.identity.user(&id).await?.ok_or_else(missing)?;
+    let user = app.identity.user(&id).await?.filter(|user| user.service.is_none()).ok_or_else(missing)?;
     Ok(envelope::record(user.version, UserBody::from(&*user)))
 }
 

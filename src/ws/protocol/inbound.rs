@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use muster_feed::Position;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::FilterRequest;
@@ -47,6 +48,9 @@ impl From<Since> for Position {
 pub(super) struct Connect {
     pub(super) token: Option<String>,
     pub(super) dpop: Option<String>,
+    /// Name and version of the client, which nothing depends on.
+    #[serde(rename = "client")]
+    _client: Option<String>,
     pub(super) subs: BTreeMap<String, SubOptions>,
 }
 
@@ -101,73 +105,52 @@ pub(super) struct Command {
     pub(super) idem: Option<String>,
 }
 
-/// A frame whose members are not parsed yet, so that an invalid member is reported for its `id`.
-#[derive(Debug, Deserialize)]
-struct Frame<'a> {
-    id: Option<u32>,
-    #[serde(borrow)]
-    connect: Option<&'a RawValue>,
-    #[serde(borrow)]
-    subscribe: Option<&'a RawValue>,
-    #[serde(borrow)]
-    unsubscribe: Option<&'a RawValue>,
-    #[serde(borrow)]
-    refresh: Option<&'a RawValue>,
-    #[serde(borrow)]
-    history: Option<&'a RawValue>,
-    #[serde(borrow)]
-    presence: Option<&'a RawValue>,
-    #[serde(borrow)]
-    command: Option<&'a RawValue>,
-}
+/// Names of the members of a frame.
+const MEMBERS: [&str; 8] = ["id", "connect", "subscribe", "unsubscribe", "refresh", "history", "presence", "command"];
 
 /// The message is not a JSON object, or its `id` is invalid, so that no reply could name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Unreadable;
 
 pub(super) fn read(text: &str) -> Result<Request, Unreadable> {
-    let frame: Frame = serde_json::from_str(text).map_err(|_| Unreadable)?;
-    // serde would also accept an array in place of an object.
-    if frame.id == Some(0) || !text.trim_start().starts_with('{') {
+    // The members are parsed later, so that an invalid one is reported for its `id`.
+    let mut frame: BTreeMap<String, &RawValue> = serde_json::from_str(text).map_err(|_| Unreadable)?;
+    frame.retain(|_, raw| raw.get() != "null");
+    let id: Option<u32> =
+        frame.get("id").map(|id| serde_json::from_str(id.get())).transpose().map_err(|_| Unreadable)?;
+    if id == Some(0) {
         return Err(Unreadable);
     }
+    let of = |name: &str| frame.get(name).copied();
     let found = [
-        frame.connect.map(|raw| part("connect", raw, ClientRequest::Connect)),
-        frame.subscribe.map(|raw| part("subscribe", raw, ClientRequest::Subscribe)),
-        frame.unsubscribe.map(|raw| part("unsubscribe", raw, ClientRequest::Unsubscribe)),
-        frame.refresh.map(|raw| part("refresh", raw, ClientRequest::Refresh)),
-        frame.history.map(|raw| part("history", raw, ClientRequest::History)),
-        frame.presence.map(|raw| part("presence", raw, ClientRequest::Presence)),
-        frame.command.map(|raw| part("command", raw, ClientRequest::Command)),
+        of("connect").map(|raw| part("connect", raw, ClientRequest::Connect)),
+        of("subscribe").map(|raw| part("subscribe", raw, ClientRequest::Subscribe)),
+        of("unsubscribe").map(|raw| part("unsubscribe", raw, ClientRequest::Unsubscribe)),
+        of("refresh").map(|raw| part("refresh", raw, ClientRequest::Refresh)),
+        of("history").map(|raw| part("history", raw, ClientRequest::History)),
+        of("presence").map(|raw| part("presence", raw, ClientRequest::Presence)),
+        of("command").map(|raw| part("command", raw, ClientRequest::Command)),
     ];
     let mut found = found.into_iter().flatten();
-    let body = match (found.next(), found.next(), frame.id) {
-        (Some(body), None, _) => body,
+    let bad = |message: String| Err(Fault::new(FaultKind::BadRequest, message));
+    let unknown = frame.keys().find(|name| !MEMBERS.contains(&name.as_str()));
+    let body = match (found.next(), found.next(), id, unknown) {
         // Frames of later protocol versions that need no reply are ignored.
-        (None, _, None) => Ok(ClientRequest::Heartbeat),
-        (None, _, Some(_)) => Err(Fault::new(
-            FaultKind::BadRequest,
-            "a frame with an id holds one of connect, subscribe, unsubscribe, refresh, history, presence, command",
-        )),
-        (Some(_), Some(_), _) => Err(Fault::new(FaultKind::BadRequest, "a frame holds one request: send two frames")),
+        (None, _, None, _) => Ok(ClientRequest::Heartbeat),
+        (_, _, _, Some(name)) => bad(muster_names::unknown("field", name, &MEMBERS)),
+        (Some(body), None, _, None) => body,
+        (None, _, Some(_), None) => bad("a frame with an id holds one of connect, subscribe, unsubscribe, refresh, \
+             history, presence, command"
+            .to_owned()),
+        (Some(_), Some(_), _, None) => bad("a frame holds one request: send two frames".to_owned()),
     };
-    Ok(Request { id: frame.id, body })
+    Ok(Request { id, body })
 }
 
-fn part<'a, T: Deserialize<'a>>(
-    name: &str,
-    raw: &'a RawValue,
-    make: fn(T) -> ClientRequest,
-) -> Result<ClientRequest, Fault> {
-    serde_json::from_str(raw.get())
-        .map(make)
-        .map_err(|error| Fault::new(FaultKind::BadRequest, format!("{name}: {}", without_place(&error))))
-}
-
-/// Removes the position from the message, because it is relative to a member and would mislead.
-fn without_place(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    text.split(" at line ").next().unwrap_or_default().to_owned()
+fn part<T: DeserializeOwned>(name: &str, raw: &RawValue, make: fn(T) -> ClientRequest) -> Result<ClientRequest, Fault> {
+    let bad = |why: String| Fault::new(FaultKind::BadRequest, format!("{name}: {why}"));
+    let value = serde_json::from_str(raw.get()).map_err(|error| bad(error.to_string()))?;
+    muster_request::read_value(&value, name).map(make).map_err(|rejection| bad(rejection.message))
 }
 
 /// Returns whether a text can be the name of a channel: no wildcard, space or control character.

@@ -43,9 +43,7 @@ pub(super) fn subscription(subscribed: &Subscribed, sent: usize) -> Map<String, 
     body.insert("epoch".to_owned(), json!(&*subscribed.position.epoch));
     body.insert("offset".to_owned(), json!(subscribed.position.offset));
     body.insert("recovered".to_owned(), json!(recovered));
-    if recovered {
-        body.insert("pubs".to_owned(), json!(sent));
-    }
+    body.insert("pubs".to_owned(), json!(sent));
     if let Err(why) = subscribed.recovered {
         body.insert("why".to_owned(), json!(why.name()));
     }
@@ -67,7 +65,7 @@ pub(crate) fn history(page: &HistoryPage) -> Value {
         "epoch": &*page.position.epoch,
         "offset": page.position.offset,
         "recovered": page.recovered.is_ok(),
-        "pubs": frames(&page.publications),
+        "publications": frames(&page.publications),
         "more": page.more,
     });
     if let (Err(why), Some(body)) = (page.recovered, body.as_object_mut()) {

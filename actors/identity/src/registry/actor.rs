@@ -10,7 +10,7 @@ use muster_store::{Op, PageRequest, Record, StoreError, StoreHandle};
 use tokio::sync::watch;
 
 use super::effects::{ChangeEffects, RegistryEffect};
-use super::messages::EndReason;
+use super::messages::{EndReason, IssuedSecret};
 use super::open_sessions::OpenSessions;
 use crate::Person;
 use crate::sessions::{Directory, Lifetimes, LiveSession, SessionActor, SessionRecord};
@@ -18,7 +18,7 @@ use crate::throttle::{KnownSources, LoginRates, LoginSource, Throttle};
 use crate::users::{UserRecord, UserState};
 use muster_core::audit::AuditEntry;
 use muster_core::event::{Event, Publisher};
-use muster_core::idempotency::PendingResponses;
+use muster_core::idempotency::{PendingResponses, RecentResponses};
 use muster_core::journal::{Committed, Journal, Journalled};
 use muster_core::supervise::{BuildError, Group, Handle};
 use muster_core::{Clock, Error, Millis};
@@ -62,6 +62,8 @@ pub(crate) struct Registry {
     pub(super) sessions: OpenSessions,
     /// First responses to the creation of users.
     pub(super) responses: PendingResponses,
+    /// First responses to the creation of service accounts.
+    pub(super) secrets: RecentResponses<IssuedSecret>,
     pub(super) throttle: Throttle,
     /// Where users have logged in from, by their sessions.
     pub(super) known: KnownSources,
@@ -117,6 +119,7 @@ pub(crate) async fn load(options: RegistryOptions) -> Result<Registry, BuildErro
         users,
         sessions: open,
         responses: PendingResponses::default(),
+        secrets: RecentResponses::default(),
         throttle,
         known,
         workers: HashMap::new(),

@@ -7,10 +7,10 @@ use muster_store::{Op, Record};
 use serde_json::json;
 
 use super::actor::{Change, Registry, person};
-use super::messages::{AttemptLogin, EndReason, LoginAttempt, OpenSession, OpenedSession};
+use super::messages::{AttemptLogin, CheckedCredential, EndReason, LoginAttempt, OpenSession, OpenedSession};
 use crate::sessions::{Family, Origin, SessionRecord};
 use crate::throttle::{AccountKey, Acquaintance};
-use crate::users::UserRecord;
+use crate::users::{SecretHash, UserRecord};
 use muster_core::audit::AuditEntry;
 use muster_core::ids::{IdKind, new_id};
 use muster_core::journal::{Journalled, respond};
@@ -24,12 +24,23 @@ pub(crate) fn rejected() -> Error {
     Error::new(Kind::Unauthenticated, "e-mail or password is wrong").coded("invalid_credentials")
 }
 
+/// The error for every rejected login of a service account, whatever the reason.
+pub(crate) fn secret_rejected() -> Error {
+    let message = "the service account or its secret is wrong, or it has expired or been disabled";
+    Error::new(Kind::Unauthenticated, message).coded("invalid_credentials")
+}
+
+/// Returns whether a service account accepts a secret now.
+fn accepts(user: &UserRecord, hash: &SecretHash, now: Millis) -> bool {
+    user.service.as_ref().is_some_and(|service| service.accepts(hash, now))
+}
+
 impl Handler<AttemptLogin> for Registry {
     type Result = ResponseFuture<Result<LoginAttempt, Error>>;
 
     fn handle(&mut self, attempt: AttemptLogin, context: &mut Context<Self>) -> Self::Result {
         let (now, source) = (self.now(), attempt.source);
-        let user = attempt.account.as_deref().and_then(|email| self.users.by_email(email)).cloned();
+        let user = attempt.account.as_deref().and_then(|name| self.users.of_login(name)).cloned();
         let acquaintance = user.as_ref().map(|user| self.known.acquaintance(&user.id, &source, now));
         let account = attempt.account.as_deref().and_then(AccountKey::of);
         let verdict = self.throttle.attempt(account, source, acquaintance.unwrap_or(Acquaintance::None), now);
@@ -58,10 +69,16 @@ impl Registry {
 
     /// Prepares a new session, and the end of the oldest one if the user has as many as allowed.
     fn prepare_session(&self, open: OpenSession) -> Result<(OpenedSession, Change), Error> {
-        let user = self.users.get(&open.user_id).filter(|user| !user.disabled && user.password == open.checked);
-        let user = user.ok_or_else(rejected)?;
         let now = self.now();
-        let password = open.rehashed.unwrap_or_else(|| user.password.clone());
+        let user = self.users.get(&open.user_id).filter(|user| !user.disabled);
+        let (user, password) = match (open.credential, user) {
+            (CheckedCredential::Password { checked, rehashed }, Some(user)) if user.password == checked => {
+                (user, rehashed.unwrap_or(checked))
+            }
+            (CheckedCredential::Secret(hash), Some(user)) if accepts(user, &hash, now) => (user, user.password.clone()),
+            (CheckedCredential::Secret(_), _) => return Err(secret_rejected()),
+            (CheckedCredential::Password { .. }, _) => return Err(rejected()),
+        };
         // A login does not conflict with other changes of the user, so the version stays.
         let user = Arc::new(UserRecord { last_login: Some(now), password, ..UserRecord::clone(user) });
         let session = session(&user, open.origin, now)?;
@@ -97,6 +114,7 @@ fn session(user: &UserRecord, origin: Origin, now: Millis) -> Result<SessionReco
         refresh: Family::new(fam, seed, now),
         revoked_at: None,
         revoke_reason: None,
+        account_expires_at: user.service.as_ref().map(|service| service.expires_at),
         id,
     })
 }

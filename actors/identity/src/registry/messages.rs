@@ -1,12 +1,15 @@
 //! Messages of the registry.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix::Message;
 
 use crate::sessions::{Origin, SessionActor, SessionRecord};
 use crate::throttle::{CountedAttempt, LoginSource, Verdict};
-use crate::users::{NewUser, Phc, UserPatch, UserRecord};
+use crate::users::{
+    AccountKind, NewServiceAccount, NewUser, Phc, SecretHash, ServiceAccountPatch, UserPatch, UserRecord,
+};
 use crate::{By, Person};
 use muster_core::Error;
 use muster_core::idempotency::Idempotency;
@@ -20,7 +23,7 @@ use super::actor::Registry;
 #[derive(Debug, Message)]
 #[rtype(result = "Result<LoginAttempt, Error>")]
 pub(crate) struct AttemptLogin {
-    /// Normalized e-mail; `None` if no account can have the name that was sent.
+    /// Normalized e-mail, or the identifier of a service account; `None` if no account can have the name that was sent.
     pub account: Option<String>,
     pub source: LoginSource,
 }
@@ -29,21 +32,32 @@ pub(crate) struct AttemptLogin {
 #[derive(Debug)]
 pub(crate) struct LoginAttempt {
     pub verdict: Verdict,
-    /// The user with this e-mail, if there is one.
+    /// The account with this name, if there is one.
     pub user: Option<Arc<UserRecord>>,
 }
 
-/// Opens a session for a user whose password was correct.
+/// Opens a session for a user whose password was correct, or for a service account whose secret is.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<OpenedSession, Error>")]
 pub(crate) struct OpenSession {
     pub attempt: CountedAttempt,
     pub user_id: String,
-    /// Hash that the password was compared with. If the user has another one by now, the login is rejected.
-    pub checked: Phc,
-    /// Hash that replaces it, if its parameters are outdated.
-    pub rehashed: Option<Phc>,
+    pub credential: CheckedCredential,
     pub origin: Origin,
+}
+
+/// The credential of a login.
+#[derive(Debug)]
+pub(crate) enum CheckedCredential {
+    /// A password that was correct.
+    Password {
+        /// Hash that it was compared with. If the user has another one by now, the login is rejected.
+        checked: Phc,
+        /// Hash that replaces it, if its parameters are outdated.
+        rehashed: Option<Phc>,
+    },
+    /// The hash of a service account's secret, to be compared when the session is opened.
+    Secret(SecretHash),
 }
 
 /// A new session.
@@ -80,6 +94,8 @@ pub(crate) enum EndReason {
     PasswordChanged,
     Disabled,
     Deleted,
+    /// The secret of its service account was replaced without grace.
+    SecretRotated,
     /// A refresh token was used twice.
     RefreshReuse,
     /// The user had the largest number of sessions and opened another one.
@@ -95,6 +111,7 @@ impl EndReason {
             Self::PasswordChanged => "password_changed",
             Self::Disabled => "disabled",
             Self::Deleted => "deleted",
+            Self::SecretRotated => "secret_rotated",
             Self::RefreshReuse => "refresh_reuse_detected",
             Self::TooMany => "too_many_sessions",
         }
@@ -166,10 +183,11 @@ pub(crate) struct PatchUser {
     pub by: By,
 }
 
-/// Deletes a user and ends all their sessions.
+/// Deletes a user or a service account and ends all its sessions.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<(), Error>")]
 pub(crate) struct DeleteUser {
+    pub kind: AccountKind,
     pub id: String,
     pub if_match: IfMatch,
     pub by: By,
@@ -195,7 +213,54 @@ pub(crate) struct GetUser {
     pub name: String,
 }
 
-/// Returns a page of users, newest first.
+/// Returns a page of people or of service accounts, newest first.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Page<Arc<UserRecord>>, Error>")]
-pub(crate) struct ListUsers(pub PageParams);
+pub(crate) struct ListUsers(pub AccountKind, pub PageParams);
+
+/// Creates a service account.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<IssuedSecret, Error>")]
+pub(crate) struct CreateServiceAccount {
+    pub new: NewServiceAccount,
+    pub by: By,
+    pub idempotency: Option<Idempotency>,
+}
+
+/// A service account with its new secret, which is returned once.
+#[derive(Clone)]
+pub struct IssuedSecret {
+    /// The stored record.
+    pub account: Arc<UserRecord>,
+    /// The secret.
+    pub secret: String,
+    /// Whether it was issued before, for the same `Idempotency-Key`.
+    pub replayed: bool,
+}
+
+// Without the secret.
+impl std::fmt::Debug for IssuedSecret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("IssuedSecret").field("account", &self.account.id).finish_non_exhaustive()
+    }
+}
+
+/// Changes a service account.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Arc<UserRecord>, Error>")]
+pub(crate) struct PatchServiceAccount {
+    pub id: String,
+    pub patch: ServiceAccountPatch,
+    pub if_match: IfMatch,
+    pub by: By,
+}
+
+/// Gives a service account a new secret.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<IssuedSecret, Error>")]
+pub(crate) struct RotateSecret {
+    pub id: String,
+    /// Time for which the present secret is still accepted. Zero also ends the sessions.
+    pub grace: Duration,
+    pub by: By,
+}

@@ -5,13 +5,15 @@ mod effects;
 mod login;
 mod messages;
 mod open_sessions;
+mod service_accounts;
 mod sessions;
 mod users;
 
 pub(super) use actor::{Registry, RegistryOptions, load};
-pub(super) use login::rejected as login_rejected;
-pub use messages::CreatedUser;
+pub(super) use login::{rejected as login_rejected, secret_rejected};
 pub(super) use messages::{
-    AttemptLogin, CreateUser, DeleteUser, EndReason, EndSession, EndSessions, GetUser, ListSessions, ListUsers,
-    LocateSession, LoginAttempt, OpenSession, PatchUser, SetPassword,
+    AttemptLogin, CheckedCredential, CreateServiceAccount, CreateUser, DeleteUser, EndReason, EndSession, EndSessions,
+    GetUser, ListSessions, ListUsers, LocateSession, LoginAttempt, OpenSession, PatchServiceAccount, PatchUser,
+    RotateSecret, SetPassword,
 };
+pub use messages::{CreatedUser, IssuedSecret};

@@ -10,7 +10,7 @@ use super::actor::{Change, Registry};
 use super::login;
 use super::messages::{CreateUser, CreatedUser, DeleteUser, EndReason, GetUser, ListUsers, PatchUser, SetPassword};
 use crate::By;
-use crate::users::UserRecord;
+use crate::users::{AccountKind, UserRecord};
 use muster_core::audit::AuditEntry;
 use muster_core::ids::{IdKind, new_id};
 use muster_core::journal::{Journalled, respond};
@@ -70,8 +70,8 @@ impl Handler<GetUser> for Registry {
 impl Handler<ListUsers> for Registry {
     type Result = ResponseFuture<Result<Page<Arc<UserRecord>>, Error>>;
 
-    fn handle(&mut self, ListUsers(page): ListUsers, context: &mut Context<Self>) -> Self::Result {
-        let page = self.users.list(&page);
+    fn handle(&mut self, ListUsers(kind, page): ListUsers, context: &mut Context<Self>) -> Self::Result {
+        let page = self.users.list(kind, &page);
         respond(self, Ok(page), context)
     }
 }
@@ -136,10 +136,14 @@ impl Registry {
         Ok(user)
     }
 
-    fn delete(&mut self, DeleteUser { id, if_match, by }: &DeleteUser) -> Result<(), Error> {
+    fn delete(&mut self, DeleteUser { kind, id, if_match, by }: &DeleteUser) -> Result<(), Error> {
         self.admit()?;
-        let user = self.users.deletable(id, *if_match, by)?;
-        let mut change = self.change_of(by, "user_deleted", &user, json!({ "email": user.email }), "deleted")?;
+        let user = self.users.deletable(*kind, id, *if_match, by)?;
+        let action = match kind {
+            AccountKind::Person => "user_deleted",
+            AccountKind::Service => "service_account_deleted",
+        };
+        let mut change = self.change_of(by, action, &user, json!({ "email": user.email }), "deleted")?;
         change.ops.push(Op::Delete { tree: UserRecord::TREE, key: id.as_bytes().to_vec() });
         self.end(&mut change, self.sessions.of(id), EndReason::Deleted)?;
         self.users.remove(id);
@@ -150,7 +154,14 @@ impl Registry {
     }
 
     /// Begins a change of a user, with its audit entry and an event on the user's own channel.
-    fn change_of(&self, by: &By, action: &str, user: &UserRecord, details: Value, kind: &str) -> Result<Change, Error> {
+    pub(super) fn change_of(
+        &self,
+        by: &By,
+        action: &str,
+        user: &UserRecord,
+        details: Value,
+        kind: &str,
+    ) -> Result<Change, Error> {
         let mut change = self.change(&AuditEntry::new(self.now(), by.id(), action, &user.id, details))?;
         let data = json!({ "id": user.id, "version": user.version, "what": kind });
         self.notify(&mut change, "user.updated", &user.id, &data)?;
@@ -158,7 +169,7 @@ impl Registry {
     }
 
     /// Stores a user's record. Once it is durable, every open session has the user's present permissions.
-    fn put(&mut self, user: &Arc<UserRecord>, mut change: Change) -> Result<(), Error> {
+    pub(super) fn put(&mut self, user: &Arc<UserRecord>, mut change: Change) -> Result<(), Error> {
         change.ops.push(put_op(user)?);
         self.users.put(Arc::clone(user));
         change.effects.user_count = Some(self.users.len());

@@ -14,8 +14,8 @@ use tokio::sync::watch;
 
 use super::hashing::{HashingPool, PasswordCheck, Priority};
 use super::registry::{
-    AttemptLogin, EndReason, EndSession, EndSessions, ListSessions, LocateSession, LoginAttempt, OpenSession, Registry,
-    RegistryOptions, login_rejected,
+    AttemptLogin, CheckedCredential, EndReason, EndSession, EndSessions, ListSessions, LocateSession, LoginAttempt,
+    OpenSession, Registry, RegistryOptions, login_rejected,
 };
 use super::sessions::{Directory, Lifetimes, Origin, Refresh, SessionRecord, SessionWatch, refresh_rejected};
 use super::signing::{Rotate, SigningActor, SigningOptions};
@@ -28,6 +28,7 @@ use muster_core::principal::Permission;
 use muster_core::supervise::{ChildSpec, Group, Handle};
 use muster_core::{Clock, Error, Kind, Millis};
 
+mod service_accounts;
 mod users;
 
 /// E-mail of the first administrator, created with an empty store.
@@ -263,7 +264,8 @@ impl Identity {
             return Err(login_rejected());
         };
         let checked = user.password.clone();
-        let open = OpenSession { attempt, user_id: user.id.clone(), checked, rehashed, origin };
+        let credential = CheckedCredential::Password { checked, rehashed };
+        let open = OpenSession { attempt, user_id: user.id.clone(), credential, origin };
         let opened = self.registry.ask(open).await??;
         self.tokens.of(&opened.session, opened.user)
     }
@@ -272,7 +274,17 @@ impl Identity {
     async fn attempt(&self, email: &str, source: LoginSource) -> Result<(Verdict, Option<Arc<UserRecord>>), Error> {
         // Lower case can be longer than the text, but not four times as long.
         let account = (email.len() <= 4 * MAX_EMAIL).then(|| normalize_email(email));
+        // The identifier of a service account is no e-mail: whoever guesses passwords of it is counted like for any name.
         let account = account.filter(|account| account.len() <= MAX_EMAIL);
+        let (verdict, user) = self.attempt_by(account, source).await?;
+        Ok((verdict, user.filter(|user| user.service.is_none())))
+    }
+
+    async fn attempt_by(
+        &self,
+        account: Option<String>,
+        source: LoginSource,
+    ) -> Result<(Verdict, Option<Arc<UserRecord>>), Error> {
         let LoginAttempt { verdict, user } = self.registry.ask(AttemptLogin { account, source }).await??;
         Ok((verdict, user))
     }

@@ -11,7 +11,7 @@ use crate::registry::{
     CreateUser, CreatedUser, DeleteUser, GetUser, ListUsers, PatchUser, SetPassword, login_rejected,
 };
 use crate::throttle::{LoginSource, Verdict};
-use crate::users::{NewUser, UserPatch, UserRecord, check_new_password, normalize_email};
+use crate::users::{AccountKind, NewUser, UserPatch, UserRecord, check_new_password, normalize_email};
 use crate::{By, Person};
 use muster_core::idempotency::Idempotency;
 use muster_core::page::{Page, PageParams};
@@ -28,6 +28,11 @@ impl Identity {
     pub async fn change_password(&self, by: &Arc<Person>, present: String, next: String) -> Result<(), Error> {
         check_new_password("new_password", &next)?;
         check_length("current_password", &present)?;
+        if by.is_service() {
+            let message =
+                "a service account has no password: rotate its secret (POST /api/v1/service-accounts/{id}/rotate)";
+            return Err(Error::new(Kind::Forbidden, message).coded("permission_denied"));
+        }
         // Counted by the session, so that nobody else's failures are in the way.
         let (verdict, user) = self.attempt(&by.email, LoginSource::of_session(&by.session_id)).await?;
         let attempt = match verdict {
@@ -92,7 +97,7 @@ impl Identity {
     /// # Errors
     /// `NotFound`, `PreconditionFailed`, `Forbidden`, `Conflict` (`last_super_admin`), `Unavailable`.
     pub async fn delete_user(&self, by: By, id: String, if_match: IfMatch) -> Result<(), Error> {
-        self.registry.ask(DeleteUser { id, if_match, by }).await?
+        self.registry.ask(DeleteUser { kind: AccountKind::Person, id, if_match, by }).await?
     }
 
     /// Returns a user by identifier or e-mail.
@@ -109,7 +114,7 @@ impl Identity {
     /// # Errors
     /// `Unavailable` if the actor does not respond.
     pub async fn users(&self, page: PageParams) -> Result<Page<Arc<UserRecord>>, Error> {
-        self.registry.ask(ListUsers(page)).await?
+        self.registry.ask(ListUsers(AccountKind::Person, page)).await?
     }
 
     /// Creates the first administrator of an empty store. If the operator has chosen no password, a random one is

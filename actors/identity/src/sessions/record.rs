@@ -100,7 +100,7 @@ pub(super) fn hash(jti: &str) -> [u8; 32] {
 pub struct SessionRecord {
     /// Session identifier, `ses_…`.
     pub id: String,
-    /// User identifier, `usr_…`.
+    /// Identifier of the user or service account.
     pub user: String,
     /// Time of the login.
     pub created_at: Millis,
@@ -119,12 +119,16 @@ pub struct SessionRecord {
     pub revoked_at: Option<Millis>,
     /// Name of the reason for which it was ended.
     pub revoke_reason: Option<String>,
+    /// Expiry of the service account that it belongs to; `None` for a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account_expires_at: Option<Millis>,
 }
 
 impl SessionRecord {
-    /// Absolute end of the session.
+    /// Absolute end of the session: after its longest lifetime, or with its account.
     pub(crate) fn ends(&self, lifetimes: &Lifetimes) -> Millis {
-        self.created_at.plus(lifetimes.absolute)
+        let ends = self.created_at.plus(lifetimes.absolute);
+        self.account_expires_at.map_or(ends, |expires| expires.min(ends))
     }
 
     /// Returns when the session ends if its refresh token is not used.

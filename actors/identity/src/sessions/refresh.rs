@@ -104,6 +104,7 @@ mod tests {
             refresh: Family::new("1".into(), [7; 32], NOW),
             revoked_at: None,
             revoke_reason: None,
+            account_expires_at: None,
         }
     }
 

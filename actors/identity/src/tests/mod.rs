@@ -3,6 +3,7 @@
 mod faults;
 mod logins;
 mod refreshes;
+mod service_accounts;
 mod sessions;
 mod users;
 

@@ -5,6 +5,7 @@ use std::fmt;
 use muster_store::{Encoding, Record, Tree};
 use serde::{Deserialize, Serialize};
 
+use super::service_account::ServiceCredential;
 use muster_core::Millis;
 use muster_core::principal::{Permission, Permissions, UserRole};
 
@@ -21,7 +22,7 @@ impl fmt::Debug for Phc {
 /// The stored record of a user.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UserRecord {
-    /// User identifier, `usr_…`.
+    /// Identifier: `usr_…`, or `svc_…` of a service account.
     pub id: String,
     /// E-mail in lower case: no two users differ in case alone.
     pub email: String,
@@ -48,6 +49,9 @@ pub struct UserRecord {
     pub last_login: Option<Millis>,
     /// Incremented with each change by an administrator or the user; compared with `If-Match`.
     pub version: u64,
+    /// Secret and expiry of a service account; `None` for a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<ServiceCredential>,
 }
 
 impl UserRecord {

@@ -68,7 +68,7 @@ pub(crate) fn check_new_password(field: &str, password: &str) -> Result<(), Erro
 /// `admin` and `super_admin`, which only a super_admin may assign; individual permissions only if the user has them too.
 /// Assigning a role does not require its permissions, but nobody can create another administrator or grant permissions
 /// without having them.
-fn check_assignable(by: &By, role: UserRole, grants: &[Permission]) -> Result<(), Error> {
+pub(super) fn check_assignable(by: &By, role: UserRole, grants: &[Permission]) -> Result<(), Error> {
     let By::Person(person) = by else { return Ok(()) };
     if person.role == UserRole::SuperAdmin {
         return Ok(());
@@ -111,6 +111,19 @@ fn check_own_change(by: &By, present: &UserRecord, next: &UserRecord) -> Result<
     Err(Error::new(Kind::Forbidden, message).coded("permission_denied"))
 }
 
+/// Whether an account is used by a person or by a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AccountKind {
+    Person,
+    Service,
+}
+
+impl AccountKind {
+    pub fn of(record: &UserRecord) -> Self {
+        if record.service.is_some() { Self::Service } else { Self::Person }
+    }
+}
+
 /// All users, by identifier (which sorts by time) and by normalized e-mail.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct UserState {
@@ -133,6 +146,19 @@ impl UserState {
         self.by_id.get(id)
     }
 
+    /// Returns the account that a login names: a person by normalized e-mail, a service account by identifier.
+    pub fn of_login(&self, name: &str) -> Option<&Arc<UserRecord>> {
+        if name.contains('@') {
+            return self.by_email(name).filter(|record| AccountKind::of(record) == AccountKind::Person);
+        }
+        self.get(name).filter(|record| AccountKind::of(record) == AccountKind::Service)
+    }
+
+    /// Returns all accounts of a kind.
+    pub(super) fn of_kind(&self, kind: AccountKind) -> impl Iterator<Item = &Arc<UserRecord>> {
+        self.by_id.values().filter(move |record| AccountKind::of(record) == kind)
+    }
+
     /// Returns a user by normalized e-mail.
     pub fn by_email(&self, email: &str) -> Option<&Arc<UserRecord>> {
         self.by_id.get(self.by_email.get(email)?)
@@ -150,10 +176,11 @@ impl UserState {
         }
     }
 
-    /// Returns users, newest first.
-    pub fn list(&self, page: &PageParams) -> Page<Arc<UserRecord>> {
+    /// Returns the people, or the service accounts, newest first.
+    pub fn list(&self, kind: AccountKind, page: &PageParams) -> Page<Arc<UserRecord>> {
         let older = |id: &String| page.after.as_deref().is_none_or(|after| id.as_str() < after);
-        let from = self.by_id.iter().rev().filter(|(id, _)| older(id)).map(|(_, record)| Arc::clone(record));
+        let of_kind = self.by_id.iter().rev().filter(|(_, record)| AccountKind::of(record) == kind);
+        let from = of_kind.filter(|(id, _)| older(id)).map(|(_, record)| Arc::clone(record));
         Page::of(from, page.limit, |record| record.id.clone())
     }
 
@@ -194,6 +221,7 @@ impl UserState {
             updated_at: now,
             last_login: None,
             version: 1,
+            service: None,
         })
     }
 
@@ -209,6 +237,7 @@ impl UserState {
         by: &By,
         now: Millis,
     ) -> Result<UserRecord, Error> {
+        self.require(AccountKind::Person, id)?;
         let present = self.changeable(id, if_match, by)?;
         let mut next = UserRecord::clone(present);
         if let Some(name) = patch.name {
@@ -241,6 +270,7 @@ impl UserState {
     /// # Errors
     /// `NotFound`; `Forbidden`.
     pub fn password(&self, id: &str, password: Phc, by: &By, now: Millis) -> Result<UserRecord, Error> {
+        self.require(AccountKind::Person, id)?;
         let present = self.found(id)?;
         if by.id() != id {
             check_assignable(by, present.role, &present.grants)?;
@@ -253,13 +283,30 @@ impl UserState {
     ///
     /// # Errors
     /// `NotFound`; `PreconditionFailed`; `Forbidden`; `Conflict` (`last_super_admin`).
-    pub fn deletable(&self, id: &str, if_match: IfMatch, by: &By) -> Result<Arc<UserRecord>, Error> {
+    pub fn deletable(&self, kind: AccountKind, id: &str, if_match: IfMatch, by: &By) -> Result<Arc<UserRecord>, Error> {
+        self.require(kind, id)?;
         let present = self.changeable(id, if_match, by)?;
         self.check_not_last(present)?;
         Ok(Arc::clone(present))
     }
 
-    fn changeable(&self, id: &str, if_match: IfMatch, by: &By) -> Result<&Arc<UserRecord>, Error> {
+    /// Checks that an account is a person, or a service account.
+    ///
+    /// # Errors
+    /// `NotFound`, naming the routes of the other kind.
+    pub(super) fn require(&self, kind: AccountKind, id: &str) -> Result<(), Error> {
+        let present = self.found(id)?;
+        if AccountKind::of(present) == kind {
+            return Ok(());
+        }
+        let message = match kind {
+            AccountKind::Person => format!("{id} is a service account: use /api/v1/service-accounts/{id}"),
+            AccountKind::Service => format!("{id} is a user: use /api/v1/users/{id}"),
+        };
+        Err(Error::new(Kind::NotFound, message))
+    }
+
+    pub(super) fn changeable(&self, id: &str, if_match: IfMatch, by: &By) -> Result<&Arc<UserRecord>, Error> {
         let present = self.found(id)?;
         if by.id() != id {
             check_assignable(by, present.role, &present.grants)?;
@@ -280,7 +327,7 @@ impl UserState {
 }
 
 fn is_active_super_admin(user: &UserRecord) -> bool {
-    user.role == UserRole::SuperAdmin && !user.disabled
+    user.service.is_none() && user.role == UserRole::SuperAdmin && !user.disabled
 }
 
 /// Returns permissions sorted, without duplicates and without those of the role.

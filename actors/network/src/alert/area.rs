@@ -7,6 +7,7 @@ use muster_geo::{Geometry, Point};
 /// rather than too little.
 pub(super) fn shapes(geometry: &Geometry, area: &mut Area) {
     match geometry {
+        // Only of imported messages and of those that servers before `with_radius` published.
         Geometry::Point(point) => area.circles.push(circle(point, 0.0)),
         Geometry::Circle { center, radius_m } => area.circles.push(circle(center, *radius_m)),
         Geometry::Polygon(rings) => area.polygons.extend(rings.first().map(|ring| outer(ring))),
@@ -15,6 +16,41 @@ pub(super) fn shapes(geometry: &Geometry, area: &mut Area) {
         }
         Geometry::GeometryCollection(members) => members.iter().for_each(|member| shapes(member, area)),
     }
+}
+
+/// Returns a geometry whose points are circles of a radius: an alert that holds at a point holds nowhere.
+pub fn with_radius(geometry: &Geometry, radius_m: f64) -> Geometry {
+    match geometry {
+        Geometry::Point(center) => Geometry::Circle { center: *center, radius_m },
+        Geometry::GeometryCollection(members) => {
+            Geometry::GeometryCollection(members.iter().map(|member| with_radius(member, radius_m)).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// Returns whether a geometry is or holds a point.
+pub fn has_point(geometry: &Geometry) -> bool {
+    match geometry {
+        Geometry::Point(_) => true,
+        Geometry::GeometryCollection(members) => members.iter().any(has_point),
+        _ => false,
+    }
+}
+
+/// Describes the circles of radius 0 of an imported document, which the standard permits: each is a point.
+pub fn points_of(alert: &muster_cap::Alert) -> Vec<String> {
+    let mut found = Vec::new();
+    for (i, info) in alert.infos.iter().enumerate() {
+        for (a, area) in info.areas.iter().enumerate() {
+            let zero = area.circles.iter().enumerate().filter(|(_, circle)| circle.radius_km == 0.0);
+            found.extend(zero.map(|(c, _)| {
+                let place = format!("alert/info[{}]/area[{}]/circle[{}]", i + 1, a + 1, c + 1);
+                format!("{place}: the radius is 0, so the circle is a point; an alert published from it gets a radius")
+            }));
+        }
+    }
+    found
 }
 
 fn circle(center: &Point, radius_m: f64) -> Circle {

@@ -1,12 +1,12 @@
 //! Conversion between records and CAP 1.2 documents.
 
-use muster_cap::{Alert, Area, CapError, CapTime, Info, NamedValue};
+use muster_cap::{Alert, Area, CapError, CapTime, Info, NamedValue, Status};
 
 use super::area::{geometry, shapes};
 use super::record::{AlertInfo, AlertRecord, AlertState, Origin, Reference};
 use muster_core::Millis;
 
-/// Returns the document of a record.
+/// Returns the document of a record. One that is not released has the status Draft, on which no recipient acts.
 ///
 /// # Errors
 /// The record holds something that CAP cannot represent.
@@ -15,7 +15,7 @@ pub fn to_xml(record: &AlertRecord) -> Result<String, CapError> {
         identifier: record.identifier.clone(),
         sender: record.sender.clone(),
         sent: CapTime::utc(record.sent.0),
-        status: record.status,
+        status: if record.is_draft() { Status::Draft } else { record.status },
         msg_type: record.msg_type,
         source: None,
         scope: record.scope,
@@ -101,6 +101,7 @@ pub fn from_cap(alert: Alert, id: String, by: &str, now: Millis) -> AlertRecord 
         decided_by: None,
         reason: None,
         waits_until: None,
+        waits_for: None,
         version: 1,
     }
 }

@@ -17,6 +17,8 @@ pub struct AlertIndex {
     of_incident: HashMap<String, BTreeSet<String>>,
     parked: BTreeSet<String>,
     due: BTreeSet<(Millis, String)>,
+    /// Time of the last change of the public feed.
+    feed_updated: Millis,
 }
 
 impl AlertIndex {
@@ -35,6 +37,9 @@ impl AlertIndex {
         // A proposal cannot be referred to yet.
         if alert.origin == Origin::Imported || alert.is_public() || alert.state == AlertState::Published {
             self.named.insert(alert.reference(), id.clone());
+        }
+        if let Some(changed) = alert.feed_changed() {
+            self.feed_updated = self.feed_updated.max(changed);
         }
         if let Some(incident) = &alert.incident_id {
             self.of_incident.entry(incident.clone()).or_default().insert(id.clone());
@@ -65,6 +70,17 @@ impl AlertIndex {
     /// Returns the proposal of an incident that waits for a second person.
     pub fn pending(&self, incident: &str) -> Option<&Arc<AlertRecord>> {
         self.of_incident(incident).find(|alert| alert.state == AlertState::PendingSecond)
+    }
+
+    /// Returns the public messages that are in force, ends of alerts among them, newest first.
+    pub fn feed(&self, now: Millis) -> impl Iterator<Item = &Arc<AlertRecord>> {
+        self.before(None).filter(move |alert| alert.is_listed(now))
+    }
+
+    /// Returns the time of the last change of the public feed: a message was published, or one expired. It follows
+    /// from the records alone, so it is the same after a restart and never goes back.
+    pub fn feed_updated(&self) -> Millis {
+        self.feed_updated
     }
 
     /// Returns the messages that wait for one, oldest first.

@@ -3,9 +3,10 @@
 use muster_geo::{BBox, Geometry};
 use muster_store::{Encoding, Record, Tree};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use muster_cap::{Category, Certainty, MsgType, ResponseType, Scope, Severity, Status, Urgency};
-use muster_core::Millis;
+use muster_core::{Error, Kind, Millis};
 
 /// Reference to a CAP message: the triple of its `references`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -40,6 +41,75 @@ pub enum AlertState {
     Stored,
     /// Imported; the message that it refers to is unknown so far.
     Parked,
+}
+
+impl AlertState {
+    /// All states.
+    pub const ALL: [Self; 9] = [
+        Self::PendingSecond,
+        Self::Published,
+        Self::Superseded,
+        Self::Expired,
+        Self::Rejected,
+        Self::Lapsed,
+        Self::Withdrawn,
+        Self::Stored,
+        Self::Parked,
+    ];
+
+    /// Returns the name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::PendingSecond => "pending_second",
+            Self::Published => "published",
+            Self::Superseded => "superseded",
+            Self::Expired => "expired",
+            Self::Rejected => "rejected",
+            Self::Lapsed => "lapsed",
+            Self::Withdrawn => "withdrawn",
+            Self::Stored => "stored",
+            Self::Parked => "parked",
+        }
+    }
+}
+
+/// What an alert that waits to be published lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitsFor {
+    /// A person with the permission `alerts:publish`: who caused the message does not have it.
+    Permission,
+    /// A second person with the permission `alerts:publish`: a message of its chain is public and Severe or Extreme.
+    SecondPerson,
+}
+
+/// Action of a person on an alert. Its name is the last part of its path, `POST /api/v1/alerts/{id}/{name}`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AlertAction {
+    /// Publish an alert that waits.
+    Confirm,
+    /// Drop an alert that waits.
+    Reject,
+    /// End the alert by a CAP Cancel.
+    Cancel,
+    /// End the alert by a CAP Update with the response AllClear.
+    AllClear,
+}
+
+impl AlertAction {
+    /// All actions.
+    pub const ALL: [Self; 4] = [Self::Confirm, Self::Reject, Self::Cancel, Self::AllClear];
+
+    /// Returns the name in JSON and in the path.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Confirm => "confirm",
+            Self::Reject => "reject",
+            Self::Cancel => "cancel",
+            Self::AllClear => "all-clear",
+        }
+    }
 }
 
 /// Origin of an alert.
@@ -145,6 +215,9 @@ pub struct AlertRecord {
     pub reason: Option<String>,
     /// Time until which a proposal waits or a parked message is kept.
     pub waits_until: Option<Millis>,
+    /// What a proposal lacks; absent in records of servers before it was stored.
+    #[serde(default)]
+    pub waits_for: Option<WaitsFor>,
     /// Version of the record.
     pub version: u64,
 }
@@ -167,6 +240,11 @@ impl AlertRecord {
         matches!(self.state, Published | Superseded | Expired | Stored)
     }
 
+    /// Returns whether the message was made here and is not published: a proposal or what became of one.
+    pub fn is_draft(&self) -> bool {
+        self.origin == Origin::Published && !self.is_sent()
+    }
+
     /// Returns whether the alert was published here, is public and actual. Only such alerts reach the public channel
     /// and feed.
     pub fn is_public(&self) -> bool {
@@ -183,14 +261,64 @@ impl AlertRecord {
         stands && says && self.expires().is_none_or(|expires| expires > now)
     }
 
+    /// Returns whether the alert is an entry of the public feed: in force, or a Cancel until it expires.
+    pub fn is_listed(&self, now: Millis) -> bool {
+        let stands = self.state == AlertState::Published && self.expires().is_none_or(|expires| expires > now);
+        self.is_public() && stands
+    }
+
+    /// Returns the time at which the alert last changed the public feed: it was published, or it expired.
+    pub fn feed_changed(&self) -> Option<Millis> {
+        let expired = self.expires().filter(|_| self.state == AlertState::Expired);
+        self.is_public().then(|| expired.unwrap_or(self.sent).max(self.sent))
+    }
+
     /// Returns whether further messages of its chain may follow: a published alert that is neither ended nor all-clear.
     pub fn is_live(&self) -> bool {
         let stands = self.origin == Origin::Published && self.state == AlertState::Published;
-        stands && matches!(self.msg_type, MsgType::Alert | MsgType::Update) && !self.is_all_clear()
+        stands && matches!(self.msg_type, MsgType::Alert | MsgType::Update) && !self.is_end()
+    }
+
+    /// Returns whether the message ends its chain: a Cancel or an all-clear.
+    pub fn is_end(&self) -> bool {
+        self.msg_type == MsgType::Cancel || self.is_all_clear()
     }
 
     fn is_all_clear(&self) -> bool {
         self.info.as_ref().is_some_and(|info| info.response_types.contains(&ResponseType::AllClear))
+    }
+
+    /// Returns whether the message is public and Severe or Extreme.
+    pub fn is_grave(&self) -> bool {
+        let severe = self.severity().is_some_and(|severity| severity.rank() >= Severity::Severe.rank());
+        severe && self.scope == Scope::Public
+    }
+
+    /// Returns the actions that the alert takes.
+    pub fn allowed(&self) -> Vec<AlertAction> {
+        match self.state {
+            AlertState::PendingSecond => vec![AlertAction::Confirm, AlertAction::Reject],
+            _ if self.is_live() => vec![AlertAction::Cancel, AlertAction::AllClear],
+            _ => Vec::new(),
+        }
+    }
+
+    /// # Errors
+    /// `Conflict` with the allowed actions.
+    pub fn require(&self, action: AlertAction) -> Result<(), Error> {
+        let allowed = self.allowed();
+        if allowed.contains(&action) {
+            return Ok(());
+        }
+        let names: Vec<_> = allowed.iter().map(|action| action.name()).collect();
+        let state = self.state.name();
+        let message = if names.is_empty() {
+            format!("the alert is {state}: it takes no `{}`", action.name())
+        } else {
+            format!("the alert is {state}: it takes {}, no `{}`", names.join(" and "), action.name())
+        };
+        let details = json!({ "state": self.state, "allowed": allowed });
+        Err(Error::new(Kind::Conflict, message).coded("illegal_transition").detailing(details))
     }
 
     /// Returns the severity.
@@ -241,7 +369,8 @@ impl AlertChange {
 
     /// Creates a change to another state.
     pub fn moved(alert: &AlertRecord, state: AlertState, at: Millis, event: Option<&'static str>) -> Self {
-        let after = AlertRecord { state, version: alert.version + 1, waits_until: None, ..alert.clone() };
+        let version = alert.version + 1;
+        let after = AlertRecord { state, version, waits_until: None, waits_for: None, ..alert.clone() };
         Self::new(after, at, event)
     }
 }

@@ -11,7 +11,7 @@ use super::command_changes;
 use super::credentials::NewKey;
 use super::messages::DeviceChange;
 use super::ports::FirmwareStateUpdate;
-use super::record::{Device, Status};
+use super::record::{Device, FirmwareSync, Status};
 use super::register::{free, retired};
 use super::status::StatusTrigger;
 use super::transaction::{DeviceEdit, DeviceTransaction};
@@ -187,16 +187,22 @@ impl DeviceChange for WriteFirmware {
         }
         let firmware = &mut edit.entry.device.firmware;
         let before = firmware.clone();
+        let applied = set.desired.as_ref().is_none_or(|desired| *desired == firmware.desired);
+        if set.repeated && applied && firmware.sync != FirmwareSync::Pending {
+            return Ok(());
+        }
         firmware.current = set.current.or_else(|| firmware.current.take());
         firmware.desired = set.desired.unwrap_or_else(|| firmware.desired.take());
         firmware.previous = set.previous.or_else(|| firmware.previous.take());
         firmware.slot = set.slot.or(firmware.slot);
         firmware.sync = set.sync.unwrap_or(firmware.sync);
+        firmware.compare(transaction.now);
         if *firmware == before {
             return Ok(());
         }
         edit.bump(transaction.now);
         edit.event("device.updated", transaction.now, Map::new());
+        edit.firmware_changed(&before, transaction);
         transaction.save(edit)
     }
 }

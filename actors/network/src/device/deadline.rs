@@ -17,6 +17,8 @@ pub(super) enum Due {
     Expire(Arc<str>),
     /// Checks whether heartbeats of a device are to be stored.
     Save(Arc<str>),
+    /// Checks whether a device runs another firmware than the desired one for too long.
+    Drift(Arc<str>),
     /// Checks whether readings of a device are to be stored.
     Readings(Arc<str>),
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::credentials::DeviceKey;
 use super::flap::FlapDamper;
 use super::options::DeviceRules;
-use super::record::{Device, FirmwareSync, FirmwareVersion, Health, Slot, Status};
+use super::record::{Device, FirmwareVersion, Health, Slot, Status};
 use super::status::StatusTrigger;
 use super::trust::{BadSignatures, BootVerdict, Boots};
 use muster_core::Millis;
@@ -125,7 +125,7 @@ impl DeviceEntry {
             }
             outcome.moved = report.location.is_some_and(|place| self.place(place, report.location_accuracy_m));
             outcome.location_published = self.note_location_published(now, rules);
-            outcome.firmware = self.apply_firmware(report);
+            outcome.firmware = self.device.firmware.report(report, now);
         }
         outcome.unhealthy = rules.health.broken(&self.device.health, self.device.status);
         let trigger = if outcome.unhealthy.is_some() {
@@ -157,7 +157,7 @@ impl DeviceEntry {
         } else {
             StatusTrigger::HealthyHeartbeat
         }) == Some(self.device.status);
-        let firmware = report.firmware.as_ref().is_none_or(|new| self.device.firmware.current.as_ref() == Some(new));
+        let firmware = report.firmware.as_ref().is_none_or(|new| self.device.firmware.runs(new));
         let slot = report.slot.is_none_or(|slot| self.device.firmware.slot == Some(slot));
         let here = report.location.is_none_or(|place| !self.location_is_due(&place, now, rules));
         follows && same && firmware && slot && here
@@ -188,23 +188,6 @@ impl DeviceEntry {
         self.device.h3 = h3_cell(&place, 7).ok();
         self.device.location = Some(place);
         true
-    }
-
-    fn apply_firmware(&mut self, report: &Heartbeat) -> bool {
-        let firmware = &mut self.device.firmware;
-        let before = firmware.clone();
-        if let Some(new) = report.firmware.as_ref().filter(|new| firmware.current.as_ref() != Some(*new)) {
-            let old = firmware.current.replace(new.clone());
-            firmware.previous = old.or_else(|| firmware.previous.take());
-        }
-        firmware.slot = report.slot.or(firmware.slot);
-        if let (Some(desired), Some(current)) = (&firmware.desired, &firmware.current)
-            && desired.version == current.version
-            && desired.sequence == current.sequence
-        {
-            firmware.sync = FirmwareSync::InSync;
-        }
-        *firmware != before
     }
 
     /// Returns when the device counts as silent unless a heartbeat arrives before; `None` for a device that is not

@@ -9,11 +9,12 @@ use super::actions::transition;
 use super::command::CommandState;
 use super::command_changes;
 use super::deadline::Due;
+use super::drift::flag_drift;
 use super::entry::{Heartbeat, HeartbeatOutcome, HeartbeatSource};
 use super::messages::DeviceChange;
 use super::options::DeviceRules;
 use super::ports::ReceivedHeartbeat;
-use super::record::{Device, FirmwareVersion, Status};
+use super::record::{Device, Firmware, FirmwareSync, FirmwareVersion, Status};
 use super::state::Fleet;
 use super::status::StatusTrigger;
 use super::transaction::{DeviceEdit, DeviceTransaction, WriteMode, device_event};
@@ -32,7 +33,7 @@ pub struct HeartbeatResponse {
     pub heartbeat_s: u32,
     /// Number of unfinished commands for the device.
     pub commands_waiting: usize,
-    /// Firmware version that the device should run.
+    /// Firmware version that the device should run; `None` if it runs it, or none is desired.
     pub desired: Option<FirmwareVersion>,
 }
 
@@ -106,6 +107,7 @@ impl DeviceChange for RecordHeartbeat {
         let mut edit = transaction.edit(&self.id)?;
         require_reporting(edit.entry.device.status)?;
         let unsaved = edit.entry.runtime.save_at;
+        let before = edit.entry.device.firmware.clone();
         let outcome = edit.entry.apply_heartbeat(&self.report, source, transaction.now, transaction.rules);
         if outcome.verdict == BootVerdict::Clone {
             transition(
@@ -118,7 +120,7 @@ impl DeviceChange for RecordHeartbeat {
             transaction.save(edit)?;
             return Err(quarantined());
         }
-        record_changes(transaction, &mut edit, &outcome, self.by.id())?;
+        record_changes(transaction, &mut edit, &outcome, &before, self.by.id())?;
         if edit.write == WriteMode::Deferred && unsaved.is_none() {
             edit.due.extend(edit.entry.runtime.save_at.map(|at| (at, Due::Save(Arc::clone(&self.id)))));
         }
@@ -135,6 +137,7 @@ fn record_changes(
     transaction: &DeviceTransaction<'_>,
     edit: &mut DeviceEdit,
     outcome: &HeartbeatOutcome,
+    firmware_before: &Firmware,
     by: &str,
 ) -> Result<(), Error> {
     let now = transaction.now;
@@ -159,6 +162,7 @@ fn record_changes(
         let note = current.map(|current| current.version.clone());
         edit.note(now, by, "firmware", note)?;
         edit.event("device.updated", now, Map::new());
+        edit.firmware_changed(firmware_before, transaction);
     }
     if !outcome.path.is_empty() {
         edit.write = WriteMode::Immediate;
@@ -178,7 +182,7 @@ fn response(device: &Device, commands_waiting: usize, server_time: Millis) -> He
         server_time,
         heartbeat_s: device.heartbeat_s,
         commands_waiting,
-        desired: device.firmware.desired.clone(),
+        desired: device.firmware.desired.clone().filter(|_| device.firmware.sync != FirmwareSync::InSync),
     }
 }
 
@@ -209,6 +213,7 @@ impl DeviceChange for ProcessDue {
                 Due::Silent(id) => mark_silent(transaction, id),
                 Due::PublishStatus(id) => publish_status(transaction, id),
                 Due::Expire(id) => expire_commands(transaction, id),
+                Due::Drift(id) => flag_drift(transaction, id),
                 Due::Save(id) => save_heartbeat(transaction, id),
                 // The actor stores readings itself.
                 Due::Readings(_) => Ok(()),

@@ -12,6 +12,7 @@ mod credential_changes;
 mod credentials;
 mod deadline;
 mod directory;
+mod drift;
 mod due;
 mod entry;
 mod flap;

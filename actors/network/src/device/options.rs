@@ -30,6 +30,8 @@ pub struct DeviceRules {
     pub located_metres: f64,
     /// Time within which `device.located` is published at most once for each device.
     pub located_every: Duration,
+    /// Time for which a device may run another firmware than the desired one before this counts as drift.
+    pub drift_grace: Duration,
     /// Largest number of devices, retired ones included.
     pub max_devices: usize,
 }
@@ -47,6 +49,7 @@ impl Default for DeviceRules {
             max_open_commands: 32,
             located_metres: 10.0,
             located_every: Duration::from_secs(5),
+            drift_grace: Duration::from_secs(600),
             max_devices: 1_000_000,
         }
     }

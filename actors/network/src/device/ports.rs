@@ -26,6 +26,8 @@ pub struct DeviceFilter {
     pub group: Option<String>,
     /// Hardware class.
     pub hw_class: Option<String>,
+    /// Whether the firmware has drifted.
+    pub drift: Option<bool>,
     /// Part of the name, serial number or identifier, ignoring case.
     pub q: Option<String>,
     /// Bounding box as west, south, east, north in degrees; west > east crosses the antimeridian.
@@ -77,6 +79,9 @@ pub struct FirmwareStateUpdate {
     pub slot: Option<Slot>,
     /// Relation of the current to the desired version.
     pub sync: Option<InSync>,
+    /// Whether the update may have been applied before, by an earlier incarnation of the server. What the device has
+    /// reported since then stays.
+    pub repeated: bool,
 }
 
 /// A heartbeat as it is broadcast inside the server, after the device's record holds it.

@@ -109,7 +109,7 @@ pub enum FirmwareSync {
     InSync,
     /// The device is to install the desired version.
     Pending,
-    /// The last installation failed.
+    /// The last installation failed, or the device runs another version than the desired one.
     Error,
 }
 
@@ -118,7 +118,7 @@ pub enum FirmwareSync {
 pub struct Firmware {
     /// Version that the device runs.
     pub current: Option<FirmwareVersion>,
-    /// Version that the device should run; `None` if no rollout has set one.
+    /// Version that the device should run: that of the last rollout that selected it; `None` if there was none.
     pub desired: Option<FirmwareVersion>,
     /// Version that the device ran before.
     pub previous: Option<FirmwareVersion>,
@@ -126,6 +126,12 @@ pub struct Firmware {
     pub slot: Option<Slot>,
     /// Relation of the current to the desired version.
     pub sync: FirmwareSync,
+    /// Time since which the current version differs from the desired one while no job is changing it.
+    #[serde(default)]
+    pub differs_since: Option<Millis>,
+    /// Whether it has differed for longer than the grace of the settings.
+    #[serde(default)]
+    pub drift: bool,
 }
 
 /// Health that a device last reported.

@@ -148,8 +148,7 @@ impl DeviceChange for Register {
         edit.note(now, by.id(), "registered", None)?;
         edit.audit(now, &by, "device.registered", json!({ "kid": edit.entry.keys.first().map(|key| &key.kid) }));
         let device = json!(edit.entry.device);
-        let data = json!({ "id": id, "version": 1, "data": device });
-        edit.events.push(device_event("device.created", now, &edit.entry.device, &data));
+        edit.events.push(device_event("device.created", now, &edit.entry.device, &device));
         edit.answer = idempotency.map(|request| (request, device.clone()));
         transaction.save(edit)?;
         Ok(Registered { device, private_key: new_key.private, replayed: false })

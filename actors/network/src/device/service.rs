@@ -156,6 +156,14 @@ impl Devices {
         self.see(move |fleet| fleet.list(&filter, &params)).await
     }
 
+    /// Returns the number of devices whose firmware has drifted.
+    ///
+    /// # Errors
+    /// `Unavailable`.
+    pub async fn drifted(&self) -> Result<usize, Error> {
+        self.see(Fleet::drifted).await
+    }
+
     /// Returns the devices within `radius_m` metres of a point, nearest first, with their distance in metres.
     ///
     /// # Errors

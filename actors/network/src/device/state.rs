@@ -73,6 +73,9 @@ impl Fleet {
                 entry.runtime.watched = true;
                 fleet.deadlines.push(at, Due::Silent(Arc::clone(&id)));
             }
+            if let Some(at) = entry.device.firmware.drifts_at(rules.drift_grace) {
+                fleet.deadlines.push(at, Due::Drift(Arc::clone(&id)));
+            }
             if let Some(place) = entry.device.location.filter(|_| entry.device.status != Status::Retired) {
                 entry.runtime.published_location = Some((place, Millis(0)));
                 places.push((Arc::clone(&id), place));
@@ -85,6 +88,12 @@ impl Fleet {
         let expiries: Vec<_> = expiries.collect();
         expiries.into_iter().for_each(|(at, id)| fleet.deadlines.push(at, Due::Expire(id)));
         fleet
+    }
+
+    /// Returns the number of devices whose firmware has drifted.
+    pub(super) fn drifted(&self) -> usize {
+        let present = self.iter().filter(|entry| entry.device.status != Status::Retired);
+        present.filter(|entry| entry.device.firmware.drift).count()
     }
 
     pub(super) fn len(&self) -> usize {
@@ -248,6 +257,7 @@ impl<'a> Matcher<'a> {
             wanted.as_ref().is_none_or(|wanted| list.iter().any(|one| one == wanted))
         };
         filter.status.map_or(device.status != Status::Retired, |status| device.status == status)
+            && filter.drift.is_none_or(|drift| device.firmware.drift == drift)
             && filter.kind.is_none_or(|kind| device.kind == kind)
             && has(&device.tags, &filter.tag)
             && has(&device.groups, &filter.group)

@@ -70,6 +70,16 @@ impl StatusTrigger {
     }
 }
 
+impl StatusTrigger {
+    /// Returns the verb that operators send.
+    pub const fn verb(self) -> &'static str {
+        match self {
+            Self::BeginMaintenance | Self::ResumeOnline | Self::ResumeOffline => "maintenance",
+            other => other.name(),
+        }
+    }
+}
+
 impl Status {
     /// Returns the status after a trigger; `None` if the trigger is rejected.
     pub const fn after(self, trigger: StatusTrigger) -> Option<Self> {
@@ -100,7 +110,7 @@ impl Status {
         }
     }
 
-    /// Returns the names of the actions that operators may apply in this status.
+    /// Returns the verbs that operators may apply in this status; each is `POST /api/v1/devices/{id}/{verb}`.
     pub fn allowed(self) -> Vec<&'static str> {
         let triggers = [
             StatusTrigger::BeginMaintenance,
@@ -109,7 +119,7 @@ impl Status {
             StatusTrigger::Release,
             StatusTrigger::Retire,
         ];
-        triggers.into_iter().filter(|&trigger| self.after(trigger).is_some()).map(StatusTrigger::name).collect()
+        triggers.into_iter().filter(|&trigger| self.after(trigger).is_some()).map(StatusTrigger::verb).collect()
     }
 
     /// Returns the status after a trigger.

@@ -129,7 +129,8 @@ fn unsettled(state: &FirmwareState, now: Millis) -> Vec<(Arc<str>, FirmwareState
     let newest = |device: &str, job: &str| state.jobs_of(device).next().is_some_and(|newest| *newest.job.id == *job);
     all.filter(|(rollout, execution)| newest(&execution.device_id, &rollout.job.id))
         .filter_map(|(rollout, execution)| {
-            Some((Arc::clone(&execution.device_id), firmware_of(&rollout.job, execution)?))
+            let update = firmware_of(&rollout.job, execution)?;
+            Some((Arc::clone(&execution.device_id), FirmwareStateUpdate { repeated: true, ..update }))
         })
         .collect()
 }

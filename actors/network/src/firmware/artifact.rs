@@ -127,7 +127,7 @@ pub struct Artifact {
     pub sbom_url: Option<String>,
     /// State.
     pub state: ArtifactState,
-    /// Reason of a rejection or revocation.
+    /// Reason of a rejection, a revocation or the last failed verification.
     pub reason: Option<String>,
     /// Principal that announced it.
     pub uploaded_by: String,
@@ -157,7 +157,10 @@ impl Artifact {
                 return Err(threat.refusal(format!("artifact {} is rejected: {why}", self.id)));
             }
             state @ (ArtifactState::Uploading | ArtifactState::Verifying) => {
-                let message = format!("artifact {} is {}: upload it whole and verify it first", self.id, state.name());
+                let failed = self.reason.as_ref().map(|why| format!(" (the last verification: {why})"));
+                let failed = failed.unwrap_or_default();
+                let (id, state) = (&self.id, state.name());
+                let message = format!("artifact {id} is {state}: upload it whole and verify it first{failed}");
                 return Err(Error::new(Kind::Conflict, message).coded("artifact_not_ready"));
             }
         }

@@ -73,6 +73,7 @@ impl DeviceUpdateWriter {
             entry.previous = set.previous.or(entry.previous.take());
             entry.slot = set.slot.or(entry.slot);
             entry.sync = set.sync.or(entry.sync);
+            entry.repeated = set.repeated;
         }
     }
 }

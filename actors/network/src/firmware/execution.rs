@@ -181,6 +181,23 @@ pub struct ExecError {
     pub message: String,
 }
 
+/// A failure of an execution, kept after further attempts and a rollback.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExecFailure {
+    /// Time of the failure.
+    pub at: Millis,
+    /// Attempt, from 1.
+    pub attempt: u32,
+    /// State in which it failed.
+    pub state: ExecState,
+    /// Error.
+    #[serde(flatten)]
+    pub error: ExecError,
+}
+
+/// Largest number of failures that an execution keeps, the first one and the latest: attempts are at most 11.
+const MAX_FAILURES: usize = 16;
+
 /// A job on one device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Execution {
@@ -202,6 +219,9 @@ pub struct Execution {
     pub details: BTreeMap<String, String>,
     /// Last error.
     pub error: Option<ExecError>,
+    /// All failures, oldest first.
+    #[serde(default)]
+    pub failures: Vec<ExecFailure>,
     /// Version that the device ran when it was notified.
     pub from: Option<FirmwareVersion>,
     /// Version that it should run afterwards.
@@ -231,6 +251,7 @@ impl Execution {
             bytes_done: 0,
             details: BTreeMap::new(),
             error: None,
+            failures: Vec::new(),
             from: None,
             to: None,
             times: BTreeMap::from([(Queued, now)]),
@@ -239,6 +260,15 @@ impl Execution {
             reverted: false,
             updated_at: now,
         }
+    }
+
+    /// Sets the last error, which joins the failures.
+    pub fn fail(&mut self, error: ExecError, at: Millis) {
+        if self.failures.len() >= MAX_FAILURES {
+            self.failures.remove(1);
+        }
+        self.failures.push(ExecFailure { at, attempt: self.attempt, state: self.state, error: error.clone() });
+        self.error = Some(error);
     }
 
     /// Returns whether the device may run another firmware than before.

@@ -140,7 +140,7 @@ impl JobState {
         }
     }
 
-    /// Returns whether the state is final.
+    /// Returns whether the state is final. The only way on is a rollback.
     pub const fn is_terminal(self) -> bool {
         matches!(
             self,
@@ -161,7 +161,10 @@ impl JobState {
             Self::RollingOut => &[JobAction::Pause, JobAction::Cancel, JobAction::Rollback],
             Self::Paused => &[JobAction::Resume, JobAction::Cancel, JobAction::Rollback],
             Self::Draft | Self::Scheduled | Self::Aborting | Self::RollingBack => &[JobAction::Cancel],
-            _ => &[],
+            Self::Succeeded | Self::PartiallySucceeded | Self::Failed | Self::Aborted | Self::Canceled => {
+                &[JobAction::Rollback]
+            }
+            Self::RolledBack | Self::Denied => &[],
         }
     }
 
@@ -175,7 +178,12 @@ impl JobState {
             | (S::RollingOut, S::Succeeded | S::PartiallySucceeded | S::Failed | S::Paused | S::Aborting)
             | (S::Paused, S::RollingOut | S::Aborting)
             | (S::Aborting, S::Aborted | S::RollingBack)
-            | (S::RollingBack, S::RolledBack | S::Failed) => true,
+            | (S::RollingBack, S::RolledBack | S::Failed)
+            // The rollback of a finished job waits for approval; without it the job is again what it was.
+            | (S::Succeeded | S::PartiallySucceeded | S::Failed | S::Aborted | S::Canceled, S::PendingApproval)
+            | (S::PendingApproval, S::RollingBack | S::Succeeded | S::PartiallySucceeded | S::Failed | S::Aborted) => {
+                true
+            }
             (from, S::Canceled) => !from.is_terminal(),
             _ => false,
         }
@@ -262,6 +270,30 @@ pub enum AfterAbort {
     RollBack,
 }
 
+/// The rollback of a finished job, which needs approvals of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RollbackRequest {
+    pub requested_by: String,
+    pub requested_at: Millis,
+    /// State of the job before, to which it returns if the rollback is denied or canceled.
+    pub from: JobState,
+    /// Approvals of the rollout, and how many it needed.
+    pub rollout_approvals: Vec<Approval>,
+    pub rollout_approvals_required: u32,
+    pub finished_at: Option<Millis>,
+}
+
+/// Why a job entered a state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobReason {
+    pub at: Millis,
+    pub state: JobState,
+    pub reason: String,
+}
+
+/// Largest number of reasons that a job keeps: the first one and the latest.
+const MAX_REASONS: usize = 32;
+
 /// The artifact as it was when the job was created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobImage {
@@ -284,16 +316,27 @@ impl JobImage {
 pub struct Job {
     /// Identifier, `job_…`.
     pub id: Arc<str>,
+    /// Name.
     pub name: String,
+    /// Artifact to install.
     pub artifact_id: Option<String>,
+    /// The artifact as it was when the job was created.
     pub image: Option<JobImage>,
+    /// Kind.
     pub kind: JobKind,
+    /// Target.
     pub target: JobTarget,
+    /// Number of devices.
     pub resolved_count: u32,
+    /// State.
     pub state: JobState,
+    /// Policy.
     pub policy: Policy,
+    /// Decisions of approvers.
     pub approvals: Vec<Approval>,
+    /// Number of approvals that are needed.
     pub approvals_required: u32,
+    /// Groups in order.
     pub groups: Vec<GroupRun>,
     /// Index of the current group, from 0.
     pub current_group: u32,
@@ -303,15 +346,42 @@ pub struct Job {
     pub after: Option<AfterAbort>,
     /// Users who paused, resumed, canceled or rolled back; none of them may approve.
     pub executed_by: BTreeSet<String>,
+    /// User who created it.
     pub created_by: String,
+    /// Time of creation.
     pub created_at: Millis,
+    /// Time of the start.
     pub started_at: Option<Millis>,
+    /// Time of the end.
     pub finished_at: Option<Millis>,
-    /// Reason of a pause or end.
+    /// Reason of the last pause or end.
     pub end_reason: Option<String>,
+    /// Reasons of all pauses and ends, oldest first.
+    #[serde(default)]
+    pub reasons: Vec<JobReason>,
+    /// Rollback that was requested after the job had finished.
+    #[serde(default)]
+    pub rollback: Option<RollbackRequest>,
+    /// Idempotency key of the request that created it.
     pub idempotency_key: Option<String>,
+    /// Version, for `If-Match`.
     pub version: u64,
+    /// Time of the last change.
     pub updated_at: Millis,
+}
+
+impl Job {
+    /// Keeps the present reason, unless it is kept already.
+    pub fn keep_reason(&mut self, at: Millis) {
+        let Some(reason) = &self.end_reason else { return };
+        if self.reasons.last().is_some_and(|last| last.reason == *reason) {
+            return;
+        }
+        if self.reasons.len() >= MAX_REASONS {
+            self.reasons.remove(1);
+        }
+        self.reasons.push(JobReason { at, state: self.state, reason: reason.clone() });
+    }
 }
 
 impl Record for Job {

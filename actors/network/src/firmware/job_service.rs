@@ -14,11 +14,11 @@ use super::service::{Firmwares, Page};
 use super::state::{DeviceJob, FirmwareState, JobActionRequest, NewJob};
 use super::transaction::{FirmwareTransaction, job_view};
 use crate::device::{DeviceFilter, DeviceSelection, RolloutTarget};
-use muster_core::Error;
 use muster_core::idempotency::Idempotency;
 use muster_core::ids::{IdKind, new_id};
 use muster_core::page::PageParams;
 use muster_core::precondition::IfMatch;
+use muster_core::{Error, Kind};
 use muster_identity::{By, Person};
 
 impl Firmwares {
@@ -49,6 +49,33 @@ impl Firmwares {
             Ok(made)
         };
         self.handle.ask(CreateOnce { change, request }).await?
+    }
+
+    /// Creates the job that returns one device to its previous firmware, or to that of an artifact. Durable when this
+    /// returns.
+    ///
+    /// # Errors
+    /// `NotFound`; `Conflict` (`no_previous_firmware`), and as [`Firmwares::create_job`].
+    pub async fn rollback_device(
+        &self,
+        device: &str,
+        artifact: Option<String>,
+        by: By,
+        named: Option<Idempotency>,
+    ) -> Result<CreateResponse, Error> {
+        // A repeated request gets its first response, whatever the device runs by now.
+        if let Some(request) = named.clone()
+            && let Some(first) = self.handle.ask(FindReplay(request)).await??
+        {
+            return Ok(first);
+        }
+        let target = JobTarget::DeviceIds(vec![device.into()]);
+        let none = || {
+            Error::new(Kind::NotFound, format!("there is no device {}", device.chars().take(64).collect::<String>()))
+        };
+        let found = self.resolve(&target).await?.into_iter().next().ok_or_else(none)?;
+        let new = self.read(move |state| state.rollback_of(&found, artifact.as_deref())).await??;
+        self.create_job(new, by, named).await
     }
 
     async fn resolve(&self, target: &JobTarget) -> Result<Vec<RolloutTarget>, Error> {

@@ -31,10 +31,10 @@ mod transaction;
 
 pub use artifact::{Artifact, ArtifactState, Manifest, SigningKey};
 pub use artifact_service::ImageContent;
-pub use execution::{ExecError, ExecState, Execution};
+pub use execution::{ExecError, ExecFailure, ExecState, Execution};
 pub use export::{Dialect, export};
 pub use image::UploadPiece;
-pub use job::{JobAction, JobKind, JobState, JobTarget, TargetQuery};
+pub use job::{Job, JobAction, JobKind, JobState, JobTarget, TargetQuery};
 pub use messages::CreateResponse;
 pub use policy::{
     AbortOn, AbortRule, GateRule, GroupPolicy, HealthGate, Mode, OnError, OnSuccess, Policy, Probe, Rate, Window,
@@ -42,4 +42,4 @@ pub use policy::{
 pub use record::missing_images;
 pub use rollout::ExecutionReport;
 pub use service::{FirmwareOptions, Firmwares, Page};
-pub use state::{DeviceArtifact, DeviceJob, FirmwareRules, NewArtifact, NewJob};
+pub use state::{DeviceArtifact, DeviceJob, FirmwareRules, MANIFEST_TYP, NewArtifact, NewJob, is_public_key};

@@ -138,10 +138,11 @@ pub(crate) fn job_view(rollout: &Rollout) -> Value {
 fn job_event(name: &str, rollout: &Rollout, now: Millis) -> Event {
     let job = &rollout.job;
     let data = if name == "firmware.job.created" {
-        json!({ "id": job.id, "version": job.version, "data": job_view(rollout) })
+        job_view(rollout)
     } else {
         let patch = json!({
-            "state": job.state, "approvals": job.approvals, "groups": job.groups, "current_group": job.current_group,
+            "state": job.state, "approvals": job.approvals, "approvals_required": job.approvals_required,
+            "rollback": job.rollback, "reasons": job.reasons, "groups": job.groups, "current_group": job.current_group,
             "counters": rollout.counters().named(), "progress_pct": rollout.progress_pct(),
             "started_at": job.started_at, "finished_at": job.finished_at, "end_reason": job.end_reason,
             "after": job.after, "executed_by": job.executed_by, "version": job.version, "updated_at": job.updated_at,
@@ -160,8 +161,8 @@ fn execution_event(execution: &Execution, now: Millis) -> Event {
     let patch = json!({
         "job_id": execution.job_id, "device_id": execution.device_id, "state": execution.state,
         "attempt": execution.attempt, "progress_pct": execution.progress_pct, "bytes_done": execution.bytes_done,
-        "details": execution.details, "error": execution.error, "from": execution.from, "to": execution.to,
-        "times": execution.times, "deadline": execution.deadline, "reverted": execution.reverted,
+        "details": execution.details, "error": execution.error, "failures": execution.failures, "from": execution.from,
+        "to": execution.to, "times": execution.times, "deadline": execution.deadline, "reverted": execution.reverted,
         "exec_version": execution.exec_version, "updated_at": execution.updated_at,
     });
     let data = json!({ "id": execution_id(execution), "version": execution.exec_version, "patch": patch });
@@ -179,21 +180,24 @@ pub(crate) fn firmware_of(job: &Job, execution: &Execution) -> Option<FirmwareSt
         sync: Some(sync),
         ..FirmwareStateUpdate::default()
     };
+    // What was installed stays the desired version: a device that leaves it later has drifted.
     let runs = |now: &Option<FirmwareVersion>, before: &Option<FirmwareVersion>| FirmwareStateUpdate {
         current: now.clone(),
         previous: before.clone(),
-        desired: Some(None),
-        sync: Some(FirmwareSync::InSync),
-        ..FirmwareStateUpdate::default()
+        ..wish(now, FirmwareSync::InSync)
     };
     match execution.state {
         ExecState::Notified => Some(wish(&execution.to, FirmwareSync::Pending)),
         ExecState::RollingBack => Some(wish(&execution.from, FirmwareSync::Pending)),
         ExecState::Succeeded => Some(runs(&execution.to, &execution.from)),
         ExecState::RolledBack => Some(runs(&execution.from, &execution.to)),
-        ExecState::AlreadyInstalled => Some(wish(&None, FirmwareSync::InSync)),
+        ExecState::AlreadyInstalled => {
+            Some(wish(&job.image.as_ref().map(super::job::JobImage::as_version), FirmwareSync::InSync))
+        }
+        // As before: what the device ran is what it should run.
         ExecState::Canceled if execution.times.contains_key(&ExecState::Notified) => {
-            Some(wish(&None, FirmwareSync::Unknown))
+            let known = if execution.from.is_some() { FirmwareSync::InSync } else { FirmwareSync::Unknown };
+            Some(wish(&execution.from, known))
         }
         ExecState::Failed | ExecState::TimedOut | ExecState::Rejected => {
             Some(FirmwareStateUpdate { sync: Some(FirmwareSync::Error), ..FirmwareStateUpdate::default() })

@@ -1,18 +1,19 @@
-//! CAP messages of an incident: the first Alert, Updates for material changes, the Cancel and the AllClear. Pure; it
-//! also decides who may send them and whether a second person has to confirm.
+//! CAP messages of an incident: the first Alert, Updates for material changes, the Cancel and the AllClear. Pure; who
+//! publishes them is decided by their release.
 
+use super::alert_texts::AlertTexts;
 use super::checks::Checks;
 use super::lifecycle::Action;
 use super::record::{Audience, Incident};
 use super::settings::IncidentSettings;
 use crate::alert::{
-    AlertChange, AlertInfo, AlertRecord, AlertState, MsgType, Origin, ResponseType, Scope, Severity, Status, Urgency,
+    AlertInfo, AlertRecord, AlertState, MsgType, Occasion, Origin, ResponseType, Scope, Severity, Status, Urgency, end,
+    has_point, update_headline, with_radius,
 };
-use muster_core::principal::Permission;
 use muster_core::{Error, Kind, Millis};
 use muster_identity::By;
 
-/// Content of an alert as drafted by a person; fields that are not set follow from the incident.
+/// Content of an alert as drafted by a person; what is not set follows from the incident.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Draft {
     /// CAP scope.
@@ -23,51 +24,36 @@ pub struct Draft {
     pub addresses: Vec<String>,
     /// Note of the message.
     pub note: Option<String>,
-    /// Language tag, such as `en-US`.
-    pub language: Option<String>,
     /// Recommended responses.
     pub response_types: Vec<ResponseType>,
-    /// Intended audience.
-    pub audience: Option<String>,
-    /// Headline.
-    pub headline: Option<String>,
-    /// Description.
-    pub description: Option<String>,
-    /// Instruction.
-    pub instruction: Option<String>,
-    /// Expiry.
-    pub expires: Option<Millis>,
-    /// Address of further information, `https://…`.
-    pub web: Option<String>,
-    /// Contact.
-    pub contact: Option<String>,
+    /// Radius of an area that is a point, in metres.
+    pub radius_m: Option<f64>,
+    /// Texts.
+    pub texts: AlertTexts,
 }
+
+/// Radii that a person may set, in metres.
+const RADIUS_M: std::ops::RangeInclusive<f64> = 1.0..=1_000_000.0;
 
 impl Draft {
     /// # Errors
     /// `Invalid` with every failed check.
     pub(super) fn check(&self, incident: &Incident, now: Millis) -> Result<(), Error> {
         let mut checks = Checks::default();
-        let lines = [
-            ("restriction", &self.restriction),
-            ("audience", &self.audience),
-            ("headline", &self.headline),
-            ("contact", &self.contact),
-        ];
-        lines.iter().for_each(|(field, line)| line.iter().for_each(|line| checks.line(field, line)));
-        let texts = [("note", &self.note), ("description", &self.description), ("instruction", &self.instruction)];
-        texts.iter().for_each(|(field, text)| text.iter().for_each(|text| checks.text(field, text)));
+        self.restriction.iter().for_each(|line| checks.line("restriction", line));
+        self.note.iter().for_each(|text| checks.text("note", text));
         checks.lines("addresses", &self.addresses);
         let scope = self.scope.unwrap_or(Scope::Public);
         checks.that(scope != Scope::Restricted || self.restriction.is_some(), "restriction", "says whom it is for");
         checks.that(scope != Scope::Private || !self.addresses.is_empty(), "addresses", "says whom it is for");
-        let tag =
-            |tag: &String| (2..=35).contains(&tag.len()) && tag.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
-        checks.that(self.language.as_ref().is_none_or(tag), "language", "must be a tag such as en-US");
-        checks.that(self.web.as_ref().is_none_or(|web| web.starts_with("https://")), "web", "must begin with https://");
-        checks.that(self.expires.is_none_or(|expires| expires > now), "expires", "must be to come");
+        self.texts.check(&mut checks, "", now);
         let place = incident.area_desc.is_some() || incident.geometry.is_some();
         checks.that(place, "area", "the incident has neither `area_desc` nor `geometry`: an alert says where it holds");
+        if let Some(radius) = self.radius_m {
+            checks.that(RADIUS_M.contains(&radius), "radius_m", "must be 1 to 1,000,000 metres");
+            let point = incident.geometry.as_ref().is_some_and(has_point);
+            checks.that(point, "radius_m", "is for an incident at a point: the area of this one has no point");
+        }
         checks.done()
     }
 }
@@ -107,15 +93,13 @@ impl AlertBuilder<'_> {
     /// Builds the first Alert, or an Update of the current one, from a draft.
     pub(super) fn build(&self, incident: &Incident, draft: Draft, live: Option<&AlertRecord>) -> AlertRecord {
         let scope = draft.scope.or(live.map(|live| live.scope)).unwrap_or(Scope::Public);
-        let mut info = self.info(incident);
-        info.language = draft.language.unwrap_or(info.language);
+        let mut info = self.info(incident, draft.radius_m);
         info.response_types = draft.response_types;
-        info.audience = draft.audience;
-        info.headline = draft.headline.or(info.headline);
-        info.description = draft.description.or(info.description);
-        info.instruction = draft.instruction.or(info.instruction);
-        info.expires = draft.expires.or(info.expires);
-        (info.web, info.contact) = (draft.web, draft.contact);
+        let titled = draft.texts.headline.is_some();
+        draft.texts.apply(&mut info);
+        if live.is_some() && !titled {
+            info.headline = Some(update_headline(&info.language, &incident.title));
+        }
         let mut alert = self.message(incident, MsgType::Alert, info);
         (alert.scope, alert.restriction, alert.addresses, alert.note) =
             (scope, draft.restriction, draft.addresses, draft.note);
@@ -126,50 +110,67 @@ impl AlertBuilder<'_> {
     }
 
     /// Builds an Update of the current alert with the material fields of the incident.
-    pub(super) fn update(&self, before: &Incident, after: &Incident, live: &AlertRecord) -> AlertRecord {
-        let fresh = self.info(after);
+    pub(super) fn update(
+        &self,
+        before: &Incident,
+        after: &Incident,
+        live: &AlertRecord,
+        texts: AlertTexts,
+    ) -> AlertRecord {
+        let fresh = self.info(after, None);
         let mut info = live.info.clone().unwrap_or_else(|| fresh.clone());
         (info.severity, info.urgency, info.certainty) = (fresh.severity, fresh.urgency, fresh.certainty);
-        (info.area_desc, info.geometry, info.bbox, info.geocodes) =
-            (fresh.area_desc, fresh.geometry, fresh.bbox, fresh.geocodes);
+        (info.area_desc, info.geocodes) = (fresh.area_desc, fresh.geocodes);
+        // An area that did not change keeps the radius that a person set.
+        if before.geometry != after.geometry {
+            (info.geometry, info.bbox) = (fresh.geometry, fresh.bbox);
+        }
         if before.expires != after.expires {
             info.expires = fresh.expires;
         }
         if before.instruction != after.instruction {
             info.instruction = fresh.instruction;
         }
+        let headline = info.headline.take().unwrap_or_else(|| after.title.clone());
+        info.headline = Some(update_headline(&info.language, &headline));
+        texts.apply(&mut info);
         self.after(after, live, MsgType::Update, info)
     }
 
-    /// Builds the all-clear: an Update with urgency Past and response AllClear.
-    pub(super) fn all_clear(&self, incident: &Incident, live: &AlertRecord) -> AlertRecord {
-        let mut info = live.info.clone().unwrap_or_else(|| self.info(incident));
-        info.urgency = Urgency::Past;
-        info.response_types = vec![ResponseType::AllClear];
-        info.expires = Some(self.now.plus(self.settings.alert_for));
-        self.after(incident, live, MsgType::Update, info)
-    }
-
-    /// Builds a Cancel.
-    pub(super) fn cancel(&self, incident: &Incident, live: &AlertRecord, why: Option<String>) -> AlertRecord {
-        let info = live.info.clone().unwrap_or_else(|| self.info(incident));
-        let mut alert = self.after(incident, live, MsgType::Cancel, info);
-        alert.note = why;
-        alert
-    }
-
-    /// Returns whether a second person has to confirm a message: severe public ones, and those caused by a person who
-    /// may not publish.
-    pub(super) fn needs_confirmation(&self, alert: &AlertRecord) -> bool {
-        let grave = alert.severity().is_some_and(|severity| severity.rank() >= Severity::Severe.rank());
-        (grave && alert.scope == Scope::Public) || !self.by.may(Permission::AlertsPublish)
-    }
-
-    /// Turns a message into a proposal.
-    pub(super) fn propose(&self, mut alert: AlertRecord) -> AlertChange {
-        alert.state = AlertState::PendingSecond;
-        alert.waits_until = Some(self.now.plus(self.settings.confirm_within));
-        AlertChange::new(alert, self.now, Some("alert.pending"))
+    /// Builds the message that ends an alert, with words of its own: an Update with the response AllClear if the danger
+    /// is over, otherwise a Cancel. Its severity is that of the alert, so that who filtered by it receives the end too.
+    pub(super) fn end(
+        &self,
+        incident: &Incident,
+        live: &AlertRecord,
+        occasion: Occasion,
+        texts: AlertTexts,
+    ) -> AlertRecord {
+        let mut info = live.info.clone().unwrap_or_else(|| self.info(incident, None));
+        let language = texts.language.as_deref().unwrap_or(&info.language);
+        let first = live.references.first().map_or(live.sent, |first| first.sent);
+        let words = end(occasion, language, incident.kind, &info, first);
+        info.headline = Some(words.headline);
+        info.description = Some(words.description);
+        info.instruction = Some(words.instruction);
+        info.response_types = match occasion {
+            Occasion::AllClear | Occasion::FalseAlarm => vec![ResponseType::AllClear],
+            Occasion::Canceled => vec![ResponseType::None],
+            Occasion::Duplicate => vec![ResponseType::Monitor],
+        };
+        if occasion != Occasion::Duplicate {
+            info.urgency = Urgency::Past;
+        }
+        let announced = to_seconds(self.now.plus(self.settings.alert_for));
+        info.expires = Some(live.expires().map_or(announced, |expires| expires.max(announced)));
+        let titled = texts.headline.is_some();
+        texts.apply(&mut info);
+        if !titled {
+            // The language of the words, which is not always the one that was wished.
+            info.language = words.language;
+        }
+        let kind = if occasion == Occasion::AllClear { MsgType::Update } else { MsgType::Cancel };
+        self.after(incident, live, kind, info)
     }
 
     fn after(&self, incident: &Incident, live: &AlertRecord, kind: MsgType, info: AlertInfo) -> AlertRecord {
@@ -185,7 +186,8 @@ impl AlertBuilder<'_> {
             id: self.id.clone(),
             incident_id: Some(incident.id.clone()),
             origin: Origin::Published,
-            state: AlertState::Published,
+            // Only its release publishes it.
+            state: AlertState::PendingSecond,
             identifier: self.id.clone(),
             sender: self.settings.sender.clone(),
             sent: to_seconds(self.now),
@@ -203,11 +205,16 @@ impl AlertBuilder<'_> {
             decided_by: None,
             reason: None,
             waits_until: None,
+            waits_for: None,
             version: 1,
         }
     }
 
-    fn info(&self, incident: &Incident) -> AlertInfo {
+    /// Returns the content that follows from an incident. An alert holds in an area, so a point gets a radius: the given
+    /// one or that of the incident's kind.
+    fn info(&self, incident: &Incident, radius_m: Option<f64>) -> AlertInfo {
+        let radius_m = radius_m.unwrap_or_else(|| self.settings.point_radius_m.of(incident.kind).into());
+        let geometry = incident.geometry.as_ref().map(|geometry| with_radius(geometry, radius_m));
         AlertInfo {
             language: "en-US".to_owned(),
             event: incident.kind.event().to_owned(),
@@ -227,15 +234,15 @@ impl AlertBuilder<'_> {
             web: None,
             contact: None,
             area_desc: Some(incident.area_desc.clone().unwrap_or_else(|| incident.title.clone())),
-            geometry: incident.geometry.clone(),
-            bbox: incident.bbox,
+            bbox: geometry.as_ref().and_then(|geometry| geometry.bbox().ok()),
+            geometry,
             geocodes: incident.geocodes.iter().map(|code| (code.scheme.clone(), code.value.clone())).collect(),
         }
     }
 
     /// Builds a message with the status Draft for an incident without one.
     pub(super) fn preview(&self, incident: &Incident) -> AlertRecord {
-        let mut alert = self.message(incident, MsgType::Alert, self.info(incident));
+        let mut alert = self.message(incident, MsgType::Alert, self.info(incident, None));
         alert.status = Status::Draft;
         alert
     }

@@ -1,11 +1,11 @@
-//! Changes of an existing incident and what they mean for its alerts. Pure.
+//! Changes of an existing incident. Pure.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::access::require_write;
-use super::alert_builder::{AlertBuilder, is_material};
+use super::alert_texts::AlertTexts;
 use super::checks::Checks;
 use super::edit::IncidentEdit;
 use super::lifecycle::Action;
@@ -14,9 +14,7 @@ use super::record::Incident;
 use super::resources::{self, NewResource, ResourceChange};
 use super::state::{IncidentRegistry, RequestContext};
 use super::transition::{self, IncidentChange, IncidentTransition, TransitionContext, entry};
-use crate::alert::{AlertChange, AlertRecord, AlertState};
 use muster_core::audit::AuditEntry;
-use muster_core::ids::IdKind;
 use muster_core::precondition::IfMatch;
 use muster_core::{Error, Kind};
 
@@ -51,13 +49,13 @@ impl IncidentRegistry {
             ack_for: self.settings.ack_for,
             original: original.map(|original| &**original),
         };
-        let action = transition.action;
+        let (action, texts) = (transition.action, transition.alert.clone());
         let changed = transition::transition(incident, transition, context.by, &transition_context)?;
         let details = json!({ "version": changed.after.version, "from": incident.state, "to": changed.after.state });
         let audit = AuditEntry::new(context.now, context.by.id(), &format!("incident.{}", action.name()), id, details);
         let mut plan = Plan::of(changed);
         plan.audit.push(audit);
-        self.update_alerts(&mut plan, action, context);
+        self.update_alerts(&mut plan, action, texts, context)?;
         Ok(plan)
     }
 
@@ -70,11 +68,12 @@ impl IncidentRegistry {
         context: RequestContext<'_>,
         edit: IncidentEdit,
         note: Option<String>,
+        texts: AlertTexts,
     ) -> Result<Plan, Error> {
         let (incident, mut next) = self.begin(id, if_match, Action::Edit, context)?;
         edit.apply(&mut next, context.by)?;
         let mut plan = Plan::of(record_change(incident, next, context, "edit", note, Value::Null, "incident.updated"));
-        self.update_alerts(&mut plan, Action::Edit, context);
+        self.update_alerts(&mut plan, Action::Edit, texts, context)?;
         Ok(plan)
     }
 
@@ -137,41 +136,6 @@ impl IncidentRegistry {
         incident.state.require(action)?;
         Ok((incident, incident.next_version(context.now)))
     }
-
-    /// Updates, cancels or withdraws the alerts of a changed incident.
-    pub(super) fn update_alerts(&self, plan: &mut Plan, action: Action, context: RequestContext<'_>) {
-        let Some(changed) = plan.incidents.last() else { return };
-        let Some(before) = changed.before.clone() else { return };
-        let (after, note) = (changed.after.clone(), changed.entry.as_ref().and_then(|entry| entry.note.clone()));
-        let ends = matches!(action, Action::MarkDuplicate | Action::FalseAlarm | Action::Cancel | Action::Resolve);
-        if !ends && !is_material(&before, &after) {
-            return;
-        }
-        if let Some(pending) = self.alerts.pending(&after.id) {
-            plan.alerts.push(withdrawn(pending, context));
-        }
-        let Some(live) = self.alerts.live(&after.id) else { return };
-        let id = (context.new_id)(IdKind::Alert);
-        let builder = AlertBuilder { by: context.by, now: context.now, settings: &self.settings, id };
-        match action {
-            Action::Resolve => plan.publish(builder.all_clear(&after, live), Some(live), "alert.updated"),
-            _ if ends => plan.publish(builder.cancel(&after, live, note), Some(live), "alert.canceled"),
-            _ => {
-                let update = builder.update(&before, &after, live);
-                if builder.needs_confirmation(&update) {
-                    plan.alerts.push(builder.propose(update));
-                } else {
-                    plan.publish(update, Some(live), "alert.updated");
-                }
-            }
-        }
-    }
-}
-
-fn withdrawn(pending: &AlertRecord, context: RequestContext<'_>) -> AlertChange {
-    let mut change = AlertChange::moved(pending, AlertState::Withdrawn, context.now, Some("alert.withdrawn"));
-    change.after.reason = Some("the incident changed before it was confirmed".to_owned());
-    change
 }
 
 fn check_resource(what: &ResourceRequest) -> Result<(), Error> {

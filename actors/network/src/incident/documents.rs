@@ -3,33 +3,43 @@
 use bytes::Bytes;
 use muster_cap::{CapError, Entry, Feed};
 
-use super::messages::{AlertFilter, IncidentRequest, IncidentResponse};
+use super::messages::{IncidentRequest, IncidentResponse};
 use super::service::Incidents;
-use crate::alert::{AlertRecord, from_cap, to_xml};
+use crate::alert::{AlertRecord, from_cap, points_of, title, to_xml};
 use crate::shapes;
 use muster_core::ids::{IdKind, new_id};
-use muster_core::page::PageParams;
 use muster_core::{Error, Kind};
 use muster_identity::By;
 
 /// Largest number of entries of the feed, the newest.
 const MAX_ENTRIES: usize = 200;
 
+/// The outcome of an import.
+#[derive(Debug, Clone)]
+pub struct ImportedDocument {
+    /// The response to the change.
+    pub response: IncidentResponse,
+    /// What the document contains that is valid but probably not meant, each with its place.
+    pub warnings: Vec<String>,
+}
+
 impl Incidents {
     /// Imports a CAP document. Idempotent by its identifier, sender and time.
     ///
     /// # Errors
     /// `Invalid` with the element; `Forbidden`; `Conflict` if it refers to another sender's message.
-    pub async fn import(&self, by: By, document: Bytes) -> Result<IncidentResponse, Error> {
+    pub async fn import(&self, by: By, document: Bytes) -> Result<ImportedDocument, Error> {
         let (actor, now) = (by.id().to_owned(), self.clock.now());
         let read = move || {
             let alert = muster_cap::parse(&document).map_err(|error| invalid_cap(&error))?;
             // It was parsed, so it is UTF-8.
             let xml = String::from_utf8_lossy(&document).into_owned();
-            Ok::<_, Error>((Box::new(from_cap(alert, new_id(IdKind::Alert), &actor, now)), xml))
+            let warnings = points_of(&alert);
+            Ok::<_, Error>((Box::new(from_cap(alert, new_id(IdKind::Alert), &actor, now)), xml, warnings))
         };
-        let (message, xml) = shapes::apart(read).await??;
-        self.write(by, None, IncidentRequest::Import { message, xml }).await
+        let (message, xml, warnings) = shapes::apart(read).await??;
+        let response = self.write(by, None, IncidentRequest::Import { message, xml }).await?;
+        Ok(ImportedDocument { response, warnings })
     }
 
     /// Returns the document of an alert; an imported one as it was received.
@@ -50,21 +60,19 @@ impl Incidents {
         self.written(&alert)
     }
 
-    /// Returns the active public alerts as an Atom feed. `base` is the address of the server.
+    /// Returns the public messages in force as an Atom feed, Cancels among them. `base` is the address of the server.
     ///
     /// # Errors
     /// `Unavailable`.
     pub async fn atom(&self, by: By, base: &str) -> Result<String, Error> {
-        let filter = AlertFilter { active: Some(true), public: Some(true), ..AlertFilter::default() };
-        let page = self.alerts(by, filter, PageParams { limit: MAX_ENTRIES, after: None }).await?;
-        let updated = page.items.iter().map(|alert| alert.sent).max();
+        let (alerts, updated) = self.feed(by, MAX_ENTRIES).await?;
         let feed = Feed {
             id: format!("{base}/api/v1/alerts/feed.atom"),
             title: "Alerts".to_owned(),
             author: self.sender_name.to_string(),
-            updated: updated.unwrap_or_default().rfc3339(),
+            updated: updated.rfc3339(),
             link: format!("{base}/api/v1/alerts/feed.atom"),
-            entries: page.items.iter().map(|alert| entry(alert, base)).collect(),
+            entries: alerts.iter().map(|alert| entry(alert, base)).collect(),
         };
         Ok(feed.to_xml())
     }
@@ -88,10 +96,9 @@ fn invalid_cap(error: &CapError) -> Error {
 
 fn entry(alert: &AlertRecord, base: &str) -> Entry {
     let info = alert.info.as_ref();
-    let title = info.and_then(|info| info.headline.clone()).or_else(|| info.map(|info| info.event.clone()));
     Entry {
         id: format!("urn:muster:alert:{}", alert.id),
-        title: title.unwrap_or_else(|| alert.identifier.clone()),
+        title: title(alert),
         updated: alert.sent.rfc3339(),
         published: alert.sent.rfc3339(),
         summary: info.and_then(|info| info.description.clone()),

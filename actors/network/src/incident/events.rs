@@ -33,7 +33,7 @@ pub fn of(changed: &IncidentChange) -> Vec<Event> {
     let after = &changed.after;
     let now = shared(after.audience());
     let Some(before) = &changed.before else {
-        return vec![event("incident.created", after, &[now], &full_record(after))];
+        return vec![event("incident.created", after, &[now], &json!(after))];
     };
     let then = shared(before.audience());
     let patch =
@@ -49,7 +49,7 @@ pub fn of(changed: &IncidentChange) -> Vec<Event> {
     if now.is_some() {
         events.push(with_attributes(
             after,
-            Event::new("incident.created", after.updated_at, channels(None, &[now]), &full_record(after)),
+            Event::new("incident.created", after.updated_at, channels(None, &[now]), after),
         ));
     }
     events.push(event(changed.event, after, &[None], &patch));
@@ -77,10 +77,6 @@ fn with_attributes(incident: &Incident, event: Event) -> Event {
     if urgent && !silenced { event.urgent() } else { event }
 }
 
-fn full_record(incident: &Incident) -> Value {
-    json!({ "id": incident.id, "version": incident.version, "data": incident })
-}
-
 /// Returns the fields that differ, with their new values.
 fn patch(before: &Incident, after: &Incident) -> Map<String, Value> {
     let (Value::Object(before), Value::Object(after)) = (json!(before), json!(after)) else { return Map::new() };
@@ -98,7 +94,10 @@ pub fn of_alert(change: &AlertChange) -> Option<Event> {
         Scope::Public | Scope::Restricted => channels(None, &[Some(RESTRICTED)]),
         Scope::Private => channels(own, &[]),
     };
-    let data = json!({ "id": alert.id, "version": alert.version, "data": alert, "supersedes": change.supersedes });
+    let mut data = json!(alert);
+    if let Some(data) = data.as_object_mut() {
+        data.insert("supersedes".to_owned(), json!(change.supersedes));
+    }
     let event = Event::new(name, change.at, channels, &data).with(alert_attributes(alert));
     let urgent = alert.is_public() && alert.severity() == Some(Severity::Extreme);
     Some(if urgent { event.urgent() } else { event })

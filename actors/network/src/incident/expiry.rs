@@ -20,13 +20,18 @@ impl IncidentRegistry {
         let due = self.alerts.overdue(now).take(MAX_PER_TICK);
         let alerts = due.filter_map(|alert| {
             let (state, event) = match alert.state {
+                AlertState::PendingSecond if alert.is_end() => (AlertState::Withdrawn, Some("alert.withdrawn")),
                 AlertState::PendingSecond => (AlertState::Lapsed, Some("alert.lapsed")),
                 AlertState::Parked => (AlertState::Lapsed, None),
                 AlertState::Published => (AlertState::Expired, Some("alert.expired")),
                 AlertState::Stored => (AlertState::Expired, None),
                 _ => return None,
             };
-            Some(AlertChange::moved(alert, state, now, event))
+            let mut change = AlertChange::moved(alert, state, now, event);
+            if state == AlertState::Withdrawn {
+                change.after.reason = Some("the alert that it would have ended has expired".to_owned());
+            }
+            Some(change)
         });
         Plan { incidents, alerts: alerts.collect(), audit: Vec::new() }
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::alert::{MsgType, Reference};
+use crate::alert::{AlertRecord, MsgType, Reference};
 use muster_core::Millis;
 
 /// Readers of an incident.
@@ -103,4 +103,14 @@ pub struct CapLink {
     pub references: Vec<Reference>,
     /// Type of the latest message.
     pub last_msg_type: Option<MsgType>,
+}
+
+impl CapLink {
+    /// Refers to a message as the latest.
+    pub(super) fn follow(&mut self, message: &AlertRecord) {
+        self.identifier = Some(message.identifier.clone());
+        self.sender = Some(message.sender.clone());
+        self.references = message.references.clone();
+        self.last_msg_type = Some(message.msg_type);
+    }
 }

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::alert_texts::AlertTexts;
 use super::change::record_change;
 use super::edit::IncidentEdit;
 use super::fields::ReportedVia;
@@ -104,7 +105,17 @@ impl IncidentRegistry {
             }
             plan.alerts.push(change);
         }
+        self.follow_import(plan, context)?;
         Ok(outcome)
+    }
+
+    /// Updates or ends the alert that is published here for the incident that an import changed.
+    fn follow_import(&self, plan: &mut Plan, context: RequestContext<'_>) -> Result<(), Error> {
+        let Some(changed) = plan.incidents.last() else { return Ok(()) };
+        let was_open = changed.before.as_ref().is_some_and(|before| before.state.is_open());
+        let canceled = was_open && changed.after.state == State::Canceled;
+        let action = if canceled { Action::Cancel } else { Action::Edit };
+        self.update_alerts(plan, action, AlertTexts::default(), context)
     }
 
     fn create_triaged(&self, message: &AlertRecord, context: RequestContext<'_>) -> Result<IncidentChange, Error> {
@@ -118,7 +129,7 @@ impl IncidentRegistry {
         let mut changed = self.create(report, context)?;
         let now = context.now;
         changed.after.enter(State::Triaged, now);
-        link_cap(&mut changed, message);
+        changed.after.cap.follow(message);
         if let Some(entry) = &mut changed.entry {
             entry.kind = "import".to_owned();
             entry.to = Some(State::Triaged);
@@ -158,8 +169,8 @@ impl IncidentRegistry {
         message.incident_id = Some(incident.id.clone());
         let next = incident.next_version(context.now);
         plan.incidents.push(record_change(incident, next, context, "import", None, json!({}), "incident.updated"));
-        let canceled = apply_message(plan, &message, context) == Some(State::Canceled) && incident.state.is_open();
-        self.update_alerts(plan, if canceled { Action::Cancel } else { Action::Edit }, context);
+        apply_message(plan, &message, context);
+        self.follow_import(plan, context)?;
         self.store_only(message, plan, context);
         Ok(ImportOutcome::Applied)
     }
@@ -175,7 +186,7 @@ fn attach_message(
     let source_ref = Some(message.identifier.chars().take(200).collect());
     let mut changed = attach(open, NewReport { fields, source_ref, ..NewReport::default() }, context);
     if changed.after.cap.identifier.is_none() {
-        link_cap(&mut changed, message);
+        changed.after.cap.follow(message);
     }
     if let Some(entry) = &mut changed.entry {
         entry.kind = "import".to_owned();
@@ -184,9 +195,9 @@ fn attach_message(
     changed
 }
 
-/// Applies a message to the incident that a plan changed last; returns the resulting state.
-fn apply_message(plan: &mut Plan, message: &AlertRecord, context: RequestContext<'_>) -> Option<State> {
-    let changed = plan.incidents.last_mut()?;
+/// Applies a message to the incident that a plan changed last.
+fn apply_message(plan: &mut Plan, message: &AlertRecord, context: RequestContext<'_>) {
+    let Some(changed) = plan.incidents.last_mut() else { return };
     let incident = &mut changed.after;
     let open = incident.state.is_open();
     if open && message.msg_type == MsgType::Update {
@@ -205,22 +216,13 @@ fn apply_message(plan: &mut Plan, message: &AlertRecord, context: RequestContext
     let state = incident.state;
     // A finished incident is only annotated.
     if open {
-        link_cap(changed, message);
+        changed.after.cap.follow(message);
     }
     if let Some(entry) = &mut changed.entry {
         entry.from = changed.before.as_ref().map(|before| before.state).filter(|from| *from != state);
         entry.to = entry.to.and(Some(state)).or(entry.from.and(Some(state)));
         entry.data = json!({ "alert": message.id, "identifier": message.identifier, "msg_type": message.msg_type });
     }
-    Some(state)
-}
-
-fn link_cap(changed: &mut IncidentChange, message: &AlertRecord) {
-    let cap = &mut changed.after.cap;
-    cap.identifier = Some(message.identifier.clone());
-    cap.sender = Some(message.sender.clone());
-    cap.references = message.references.clone();
-    cap.last_msg_type = Some(message.msg_type);
 }
 
 /// Returns the fields of an imported message, cut to an incident's bounds.

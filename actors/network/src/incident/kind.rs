@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::alert::Category;
 
 /// Kind of an incident, a subset of the OASIS Event Terms List.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IncidentKind {
     /// Flood.
@@ -35,6 +35,40 @@ pub enum IncidentKind {
 }
 
 impl IncidentKind {
+    /// All kinds.
+    pub const ALL: &[Self] = &[
+        Self::Flood,
+        Self::Wildfire,
+        Self::Earthquake,
+        Self::Storm,
+        Self::Landslide,
+        Self::Hazmat,
+        Self::Outage,
+        Self::Epidemic,
+        Self::MassCasualty,
+        Self::MissingPerson,
+        Self::Infrastructure,
+        Self::Other,
+    ];
+
+    /// Returns the name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Flood => "flood",
+            Self::Wildfire => "wildfire",
+            Self::Earthquake => "earthquake",
+            Self::Storm => "storm",
+            Self::Landslide => "landslide",
+            Self::Hazmat => "hazmat",
+            Self::Outage => "outage",
+            Self::Epidemic => "epidemic",
+            Self::MassCasualty => "mass_casualty",
+            Self::MissingPerson => "missing_person",
+            Self::Infrastructure => "infrastructure",
+            Self::Other => "other",
+        }
+    }
+
     /// Returns the CAP `event`.
     pub const fn event(self) -> &'static str {
         match self {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use muster_core::principal::Permission;
 use muster_core::{Error, Kind};
 
 macro_rules! names {
@@ -53,7 +54,8 @@ names! {
 }
 
 names! {
-    /// Action on an incident.
+    /// Action on an incident. The name of every action but [`Action::Edit`] is the last part of its path, `POST
+    /// /api/v1/incidents/{id}/{name}`.
     Action {
         /// Assess severity, urgency and certainty.
         Triage = "triage",
@@ -67,30 +69,50 @@ names! {
         Escalate = "escalate",
         /// Lower the ICS type by one step towards 5.
         DeEscalate = "de-escalate",
-        /// Mark as over.
+        /// Mark as over. A published alert is ended by an all-clear.
         Resolve = "resolve",
         /// Close; afterwards only notes are accepted.
         Close = "close",
         /// Make active again.
         Reopen = "reopen",
-        /// Mark as a duplicate of another incident. A CAP Cancel is issued for a published alert.
+        /// Mark as a duplicate of another incident. A published alert is ended by a CAP Cancel.
         MarkDuplicate = "duplicate",
-        /// Mark as a false alarm: it was reported but did not happen. A CAP Cancel is issued for a published alert.
+        /// Mark as a false alarm: it was reported but did not happen. A published alert is ended by a CAP Cancel.
         FalseAlarm = "false-alarm",
-        /// Call off. A CAP Cancel is issued for a published alert.
+        /// Call off. A published alert is ended by a CAP Cancel.
         Cancel = "cancel",
         /// Suppress urgent events for a time.
         Silence = "silence",
         /// Assign people and organisations.
         Assign = "assign",
-        /// Change fields.
+        /// Change fields: `PATCH /api/v1/incidents/{id}`.
         Edit = "edit",
         /// Request, commit and release resources.
         Resources = "resources",
         /// Publish an alert.
-        Publish = "publish",
+        Publish = "alerts",
         /// Add a note, in every state.
-        Note = "note",
+        Note = "notes",
+    }
+}
+
+impl Action {
+    /// Returns the permission that a person needs.
+    pub const fn permission(self) -> Permission {
+        match self {
+            Self::Publish => Permission::AlertsPublish,
+            _ => Permission::IncidentsWrite,
+        }
+    }
+
+    /// Returns whether the action is a verb with a path of its own, as all are but the change of fields.
+    pub const fn is_verb(self) -> bool {
+        !matches!(self, Self::Edit)
+    }
+
+    /// Returns whether the action ends the incident, and so its alert.
+    pub const fn is_end(self) -> bool {
+        matches!(self, Self::Resolve | Self::MarkDuplicate | Self::FalseAlarm | Self::Cancel)
     }
 }
 
@@ -100,22 +122,27 @@ impl State {
         matches!(self, Self::Reported | Self::Triaged | Self::Acknowledged | Self::Active | Self::Contained)
     }
 
-    /// Returns the actions that this state allows.
+    /// Returns whether this state allows an action.
+    pub const fn permits(self, action: Action) -> bool {
+        match action {
+            Action::Triage => matches!(self, Self::Reported),
+            Action::Acknowledge => matches!(self, Self::Reported | Self::Triaged),
+            Action::Activate => matches!(self, Self::Triaged | Self::Acknowledged),
+            Action::Contain | Action::Escalate | Action::DeEscalate => matches!(self, Self::Active),
+            Action::Resolve => matches!(self, Self::Active | Self::Contained),
+            Action::Close => matches!(self, Self::Resolved),
+            Action::Reopen => matches!(self, Self::Resolved | Self::Closed),
+            Action::MarkDuplicate | Action::FalseAlarm | Action::Cancel => self.is_open(),
+            Action::Silence | Action::Assign | Action::Resources => self.is_open(),
+            Action::Edit => self.is_open() || matches!(self, Self::Resolved),
+            Action::Publish => self.is_open() && !matches!(self, Self::Reported),
+            Action::Note => true,
+        }
+    }
+
+    /// Returns the verbs that this state allows.
     pub fn allowed(self) -> Vec<Action> {
-        use Action::*;
-        let own: &[Action] = match self {
-            Self::Reported => &[Triage, Acknowledge],
-            Self::Triaged => &[Acknowledge, Activate, Publish],
-            Self::Acknowledged => &[Activate, Publish],
-            Self::Active => &[Contain, Escalate, DeEscalate, Resolve, Publish],
-            Self::Contained => &[Resolve, Publish],
-            Self::Resolved => &[Close, Reopen, Edit],
-            Self::Closed => &[Reopen],
-            Self::Duplicate | Self::FalseAlarm | Self::Canceled => &[],
-        };
-        let open: &[Action] = &[MarkDuplicate, FalseAlarm, Cancel, Silence, Assign, Edit, Resources];
-        let open = if self.is_open() { open } else { &[] };
-        own.iter().chain(open).chain(&[Note]).copied().collect()
+        Action::ALL.iter().copied().filter(|action| action.is_verb() && self.permits(*action)).collect()
     }
 
     /// Checks that this state allows an action.
@@ -123,13 +150,12 @@ impl State {
     /// # Errors
     /// `Conflict` with the allowed actions.
     pub fn require(self, action: Action) -> Result<(), Error> {
-        let allowed = self.allowed();
-        if allowed.contains(&action) {
+        if self.permits(action) {
             return Ok(());
         }
-        let names: Vec<_> = allowed.iter().map(|action| action.name()).collect();
-        let message = format!("an incident that is {} does not take `{}`", self.name(), action.name());
-        let message = if names.is_empty() { message } else { format!("{message}: it takes {}", names.join(", ")) };
+        let names: Vec<_> = self.allowed().iter().map(|action| action.name()).collect();
+        let (state, action) = (self.name(), action.name());
+        let message = format!("an incident that is {state} does not take `{action}`: it takes {}", names.join(", "));
         Err(Error::new(Kind::Conflict, message).coded("illegal_transition").detailing(self.rejection_details()))
     }
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::alert_builder::Draft;
+use super::alert_texts::AlertTexts;
 use super::change::ResourceRequest;
 use super::edit::IncidentEdit;
 use super::import::ImportOutcome;
@@ -15,11 +16,11 @@ use super::record::Incident;
 use super::report::NewReport;
 use super::state::IncidentFilter;
 use super::transition::IncidentTransition;
-use crate::alert::{AlertRecord, Severity};
-use muster_core::Error;
+use crate::alert::{AlertAction, AlertRecord, AlertState, Severity};
 use muster_core::idempotency::Idempotency;
 use muster_core::page::{Page, PageParams};
 use muster_core::precondition::IfMatch;
+use muster_core::{Error, Millis};
 use muster_feed::{Denied, SnapshotRequest, StateItem};
 use muster_identity::By;
 
@@ -28,13 +29,25 @@ use muster_identity::By;
 pub(super) enum IncidentRequest {
     Report(Box<NewReport>),
     Transition { id: String, if_match: IfMatch, transition: Box<IncidentTransition> },
-    Edit { id: String, if_match: IfMatch, edit: Box<IncidentEdit>, note: Option<String> },
+    Edit { id: String, if_match: IfMatch, edit: Box<IncidentEdit>, note: Option<String>, alert: Box<AlertTexts> },
     Resources { id: String, if_match: IfMatch, what: ResourceRequest },
     Note { id: String, text: String, data: Value },
     Publish { id: String, draft: Box<Draft> },
-    Confirm { alert: String },
-    Reject { alert: String, reason: String },
+    EndAlert { alert: String, action: AlertAction, note: Option<String>, texts: Box<AlertTexts> },
+    EditAlert { alert: String, if_match: IfMatch, texts: Box<AlertTexts> },
+    Confirm { alert: String, if_match: IfMatch },
+    Reject { alert: String, note: String },
     Import { message: Box<AlertRecord>, xml: String },
+}
+
+/// Whether a change is made or only shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum WriteMode {
+    /// The change is made.
+    #[default]
+    Apply,
+    /// The change is checked and its response is returned; nothing is stored.
+    DryRun,
 }
 
 impl IncidentRequest {
@@ -46,7 +59,19 @@ impl IncidentRequest {
             | Self::Resources { id, .. }
             | Self::Note { id, .. }
             | Self::Publish { id, .. } => Some(id),
-            Self::Report(_) | Self::Confirm { .. } | Self::Reject { .. } | Self::Import { .. } => None,
+            Self::EndAlert { .. } | Self::EditAlert { .. } | Self::Confirm { .. } | Self::Reject { .. } => None,
+            Self::Report(_) | Self::Import { .. } => None,
+        }
+    }
+
+    /// Returns the alert that the request names.
+    pub(super) fn alert(&self) -> Option<&str> {
+        match self {
+            Self::EndAlert { alert, .. }
+            | Self::EditAlert { alert, .. }
+            | Self::Confirm { alert, .. }
+            | Self::Reject { alert, .. } => Some(alert),
+            _ => None,
         }
     }
 }
@@ -57,6 +82,7 @@ impl IncidentRequest {
 pub(super) struct WriteIncident {
     pub by: By,
     pub idempotency: Option<Idempotency>,
+    pub mode: WriteMode,
     pub what: IncidentRequest,
 }
 
@@ -67,6 +93,12 @@ pub struct IncidentResponse {
     pub incident: Option<Arc<Incident>>,
     /// The alert concerned.
     pub alert: Option<Arc<AlertRecord>>,
+    /// The message that the change published, if it published one.
+    #[serde(default)]
+    pub published_alert: Option<Arc<AlertRecord>>,
+    /// The message of the incident that waits to be confirmed.
+    #[serde(default)]
+    pub pending_alert: Option<Arc<AlertRecord>>,
     /// Whether the report was attached to an existing incident.
     pub attached: bool,
     /// Outcome of an import.
@@ -77,9 +109,18 @@ pub struct IncidentResponse {
     pub replayed: bool,
 }
 
+/// An incident with what waits for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IncidentDetails {
+    /// The incident.
+    pub incident: Arc<Incident>,
+    /// Its message that waits to be confirmed, if the caller may see it.
+    pub pending_alert: Option<Arc<AlertRecord>>,
+}
+
 /// Returns an incident.
 #[derive(Debug, Message)]
-#[rtype(result = "Result<Arc<Incident>, Error>")]
+#[rtype(result = "Result<IncidentDetails, Error>")]
 pub(super) struct GetIncident {
     pub id: String,
     pub by: By,
@@ -113,8 +154,17 @@ pub struct AlertFilter {
     pub bbox: Option<BBox>,
     /// Incident.
     pub incident: Option<String>,
-    /// Whether the alert is on the public feed.
-    pub public: Option<bool>,
+    /// State.
+    pub state: Option<AlertState>,
+}
+
+/// Returns the entries of the public feed, newest first, and the time of its last change.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<(Vec<Arc<AlertRecord>>, Millis), Error>")]
+pub(super) struct GetAlertFeed {
+    /// Largest number of entries.
+    pub limit: usize,
+    pub by: By,
 }
 
 /// Returns a page of alerts.

@@ -1,5 +1,7 @@
 //! The changes of one request: committed as one batch, then applied and published.
 
+use serde_json::{Map, Value};
+
 use super::transition::IncidentChange;
 use crate::alert::{AlertChange, AlertRecord, AlertState};
 use muster_core::audit::AuditEntry;
@@ -22,21 +24,31 @@ impl Plan {
         self.incidents.is_empty() && self.alerts.is_empty()
     }
 
-    /// Publishes a message: it supersedes the current one, and the incident's record refers to it.
-    pub(super) fn publish(&mut self, alert: AlertRecord, live: Option<&AlertRecord>, event: &'static str) {
-        let at = alert.made_at.max(alert.sent);
+    /// Makes the record of the incident refer to a message.
+    pub(super) fn link(&mut self, alert: &AlertRecord) {
         if let Some(changed) = self.incidents.last_mut() {
-            let cap = &mut changed.after.cap;
-            cap.identifier = Some(alert.identifier.clone());
-            cap.sender = Some(alert.sender.clone());
-            cap.references = alert.references.clone();
-            cap.last_msg_type = Some(alert.msg_type);
+            changed.after.cap.follow(alert);
         }
-        let mut change = AlertChange::new(alert, at, Some(event));
-        if let Some(live) = live {
-            change.supersedes = vec![live.id.clone()];
-            self.alerts.push(AlertChange::moved(live, AlertState::Superseded, at, None));
+    }
+
+    /// Adds members to the data of the incident's timeline entry.
+    pub(super) fn annotate(&mut self, data: Value) {
+        let entry = self.incidents.last_mut().and_then(|changed| changed.entry.as_mut());
+        if let (Some(entry), Value::Object(more)) = (entry, data) {
+            let mut all = std::mem::take(&mut entry.data).as_object().cloned().unwrap_or_else(Map::new);
+            all.extend(more.into_iter().filter(|(_, value)| !value.is_null()));
+            entry.data = Value::Object(all);
         }
-        self.alerts.push(change);
+    }
+
+    /// Returns the message that the change publishes or proposes.
+    pub(super) fn message(&self) -> Option<&AlertRecord> {
+        let mut last = self.alerts.iter().rev().map(|change| &change.after);
+        last.find(|alert| matches!(alert.state, AlertState::Published | AlertState::PendingSecond))
+    }
+
+    /// Returns an alert after the change, if the change concerns it.
+    pub(super) fn alert(&self, id: &str) -> Option<&AlertRecord> {
+        self.alerts.iter().rev().map(|change| &change.after).find(|alert| alert.id == id)
     }
 }

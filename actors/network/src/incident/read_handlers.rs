@@ -6,23 +6,25 @@ use actix::{Context, Handler, ResponseFuture};
 
 use super::actor::{IncidentActor, IncidentEffect};
 use super::archive;
-use super::messages::{GetAlert, GetIncident, GetNewestAlert, ListAlerts, ListIncidents, TakeSnapshot};
+use super::messages::{
+    GetAlert, GetAlertFeed, GetIncident, GetNewestAlert, IncidentDetails, ListAlerts, ListIncidents, TakeSnapshot,
+};
 use super::record::Incident;
 use super::snapshot;
 use super::state::RequestContext;
 use crate::alert::AlertRecord;
-use muster_core::Error;
 use muster_core::ids::new_id;
 use muster_core::journal::Journalled;
 use muster_core::journal::respond;
 use muster_core::page::Page;
+use muster_core::{Error, Millis};
 
 impl Handler<GetIncident> for IncidentActor {
-    type Result = ResponseFuture<Result<Arc<Incident>, Error>>;
+    type Result = ResponseFuture<Result<IncidentDetails, Error>>;
 
     fn handle(&mut self, get: GetIncident, context: &mut Context<Self>) -> Self::Result {
         let recalled = self.load_archived(&get.id);
-        let found = recalled.and_then(|()| self.registry.find(&get.id, &get.by).cloned());
+        let found = recalled.and_then(|()| self.registry.details(&get.id, &get.by));
         respond(self, found, context)
     }
 }
@@ -61,6 +63,18 @@ impl Handler<ListAlerts> for IncidentActor {
             .cloned();
         let page = Page::of(matches, list.page.limit, |alert| alert.id.clone());
         respond(self, Ok(page), context)
+    }
+}
+
+impl Handler<GetAlertFeed> for IncidentActor {
+    type Result = ResponseFuture<Result<(Vec<Arc<AlertRecord>>, Millis), Error>>;
+
+    fn handle(&mut self, get: GetAlertFeed, context: &mut Context<Self>) -> Self::Result {
+        let alerts = &self.registry.alerts;
+        let visible = alerts.feed(self.now()).filter(|alert| self.registry.can_see_alert(alert, &get.by));
+        let entries = visible.take(get.limit).cloned().collect();
+        let feed = (entries, alerts.feed_updated());
+        respond(self, Ok(feed), context)
     }
 }
 

@@ -8,25 +8,26 @@ use serde_json::Value;
 
 use super::actor::{IncidentActor, IncidentOptions, load};
 use super::alert_builder::Draft;
+use super::alert_texts::AlertTexts;
 use super::change::ResourceRequest;
 use super::edit::IncidentEdit;
 use super::messages::{
-    AlertFilter, GetAlert, GetIncident, GetNewestAlert, IncidentRequest, IncidentResponse, ListAlerts, ListIncidents,
-    TakeSnapshot, WriteIncident,
+    AlertFilter, GetAlert, GetAlertFeed, GetIncident, GetNewestAlert, IncidentDetails, IncidentRequest,
+    IncidentResponse, ListAlerts, ListIncidents, TakeSnapshot, WriteIncident, WriteMode,
 };
 use super::record::Incident;
 use super::report::NewReport;
 use super::state::IncidentFilter;
 use super::timeline::{self, TimelineEntry};
 use super::transition::IncidentTransition;
-use crate::alert::{AlertRecord, Document, Origin};
+use crate::alert::{AlertAction, AlertRecord, Document, Origin};
 use crate::journal::Incarnations;
 use crate::shapes;
 use muster_core::idempotency::Idempotency;
 use muster_core::page::{Page, PageParams};
 use muster_core::precondition::IfMatch;
 use muster_core::supervise::{ChildSpec, Group, Handle};
-use muster_core::{Clock, Error};
+use muster_core::{Clock, Error, Millis};
 use muster_feed::{SnapshotRequest, SnapshotSource};
 use muster_identity::By;
 
@@ -67,7 +68,17 @@ impl Incidents {
         idempotency: Option<Idempotency>,
         what: IncidentRequest,
     ) -> Result<IncidentResponse, Error> {
-        self.handle.ask(WriteIncident { by, idempotency, what }).await?
+        self.request(by, idempotency, WriteMode::Apply, what).await
+    }
+
+    async fn request(
+        &self,
+        by: By,
+        idempotency: Option<Idempotency>,
+        mode: WriteMode,
+        what: IncidentRequest,
+    ) -> Result<IncidentResponse, Error> {
+        self.handle.ask(WriteIncident { by, idempotency, mode, what }).await?
     }
 
     /// Reports an incident. A report whose `dedup_key` names an open incident is attached to that incident.
@@ -98,6 +109,21 @@ impl Incidents {
         self.write(by, None, IncidentRequest::Transition { id, if_match, transition: Box::new(transition) }).await
     }
 
+    /// Returns the response that a transition would have; nothing changes.
+    ///
+    /// # Errors
+    /// As [`Incidents::transition`].
+    pub async fn try_transition(
+        &self,
+        by: By,
+        id: String,
+        if_match: IfMatch,
+        transition: IncidentTransition,
+    ) -> Result<IncidentResponse, Error> {
+        let what = IncidentRequest::Transition { id, if_match, transition: Box::new(transition) };
+        self.request(by, None, WriteMode::DryRun, what).await
+    }
+
     /// Changes fields of an incident.
     ///
     /// # Errors
@@ -109,9 +135,11 @@ impl Incidents {
         if_match: IfMatch,
         edit: IncidentEdit,
         note: Option<String>,
+        alert: AlertTexts,
     ) -> Result<IncidentResponse, Error> {
         shapes::check(edit.geometry.as_ref().and_then(Option::as_ref)).await?;
-        self.write(by, None, IncidentRequest::Edit { id, if_match, edit: Box::new(edit), note }).await
+        let what = IncidentRequest::Edit { id, if_match, edit: Box::new(edit), note, alert: Box::new(alert) };
+        self.write(by, None, what).await
     }
 
     /// Adds or changes a resource.
@@ -147,6 +175,14 @@ impl Incidents {
     /// # Errors
     /// `NotFound` if it does not exist or the caller may not see it.
     pub async fn get(&self, by: By, id: String) -> Result<Arc<Incident>, Error> {
+        Ok(self.details(by, id).await?.incident)
+    }
+
+    /// Returns an incident with its message that waits to be confirmed.
+    ///
+    /// # Errors
+    /// As [`Incidents::get`].
+    pub async fn details(&self, by: By, id: String) -> Result<IncidentDetails, Error> {
         self.handle.ask(GetIncident { id, by }).await?
     }
 
@@ -181,21 +217,60 @@ impl Incidents {
         self.write(by, idempotency, IncidentRequest::Publish { id, draft: Box::new(draft) }).await
     }
 
-    /// Confirms a proposed alert as the second person.
+    /// Returns the alert that [`Incidents::publish`] would publish or propose; nothing changes.
     ///
     /// # Errors
-    /// `Forbidden` to the person who proposed it; `NotFound`; `Conflict`.
-    pub async fn confirm(&self, by: By, alert: String) -> Result<IncidentResponse, Error> {
-        self.write(by, None, IncidentRequest::Confirm { alert }).await
+    /// As [`Incidents::publish`].
+    pub async fn try_publish(&self, by: By, id: String, draft: Draft) -> Result<IncidentResponse, Error> {
+        self.request(by, None, WriteMode::DryRun, IncidentRequest::Publish { id, draft: Box::new(draft) }).await
+    }
+
+    /// Ends an alert by a Cancel or an all-clear, or proposes that.
+    ///
+    /// # Errors
+    /// `Forbidden`; `NotFound`; `Invalid`; `Conflict` if the alert is not in force.
+    pub async fn end_alert(
+        &self,
+        by: By,
+        idempotency: Option<Idempotency>,
+        alert: String,
+        action: AlertAction,
+        note: Option<String>,
+        texts: AlertTexts,
+    ) -> Result<IncidentResponse, Error> {
+        let texts = Box::new(texts);
+        self.write(by, idempotency, IncidentRequest::EndAlert { alert, action, note, texts }).await
+    }
+
+    /// Changes the text of a proposed alert.
+    ///
+    /// # Errors
+    /// `Forbidden`; `NotFound`; `PreconditionFailed`; `Invalid`; `Conflict`.
+    pub async fn edit_alert(
+        &self,
+        by: By,
+        alert: String,
+        if_match: IfMatch,
+        texts: AlertTexts,
+    ) -> Result<IncidentResponse, Error> {
+        self.write(by, None, IncidentRequest::EditAlert { alert, if_match, texts: Box::new(texts) }).await
+    }
+
+    /// Confirms a proposed alert.
+    ///
+    /// # Errors
+    /// `Forbidden` to its author if it takes two people; `NotFound`; `PreconditionFailed`; `Conflict`.
+    pub async fn confirm(&self, by: By, alert: String, if_match: IfMatch) -> Result<IncidentResponse, Error> {
+        self.write(by, None, IncidentRequest::Confirm { alert, if_match }).await
     }
 
     /// Rejects a proposed alert.
     ///
     /// # Errors
-    /// `Forbidden`; `NotFound`; `Conflict`; `Invalid` without a reason.
-    pub async fn reject(&self, by: By, alert: String, reason: Option<String>) -> Result<IncidentResponse, Error> {
-        let reason = super::checks::required("reason", reason, "say what is wrong with it")?;
-        self.write(by, None, IncidentRequest::Reject { alert, reason }).await
+    /// `Forbidden`; `NotFound`; `Conflict`; `Invalid` without a note.
+    pub async fn reject(&self, by: By, alert: String, note: Option<String>) -> Result<IncidentResponse, Error> {
+        let note = super::checks::required("note", note, "say what is wrong with it")?;
+        self.write(by, None, IncidentRequest::Reject { alert, note }).await
     }
 
     /// # Errors
@@ -218,6 +293,11 @@ impl Incidents {
     /// `NotFound`.
     pub async fn newest(&self, by: By, id: String) -> Result<Arc<AlertRecord>, Error> {
         self.handle.ask(GetNewestAlert { id, by }).await?
+    }
+
+    /// Returns the entries of the public feed, newest first, and the time of its last change.
+    pub(super) async fn feed(&self, by: By, limit: usize) -> Result<(Vec<Arc<AlertRecord>>, Millis), Error> {
+        self.handle.ask(GetAlertFeed { limit, by }).await?
     }
 
     /// Returns an imported message as it was received; `None` for a message published here.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::access::{require_operator, require_write};
+use super::alert_texts::AlertTexts;
 use super::checks::{Checks, required};
 use super::fields::Ack;
 use super::lifecycle::{Action, State};
@@ -28,13 +29,13 @@ pub const MAX_SILENCE: Duration = Duration::from_secs(30 * 24 * 3600);
 pub struct IncidentTransition {
     /// The action.
     pub action: Action,
-    /// Note for the timeline. Required by contain, escalate and de-escalate, and by resolve while resources are not
-    /// released.
+    /// Note for the timeline. Required by contain, escalate, de-escalate, reopen, duplicate, false-alarm and cancel, and
+    /// by resolve while resources are not released.
     pub note: Option<String>,
-    /// Reason. Required by reopen, duplicate, false-alarm and cancel.
-    pub reason: Option<String>,
     /// Parameters of single actions.
     pub details: TransitionDetails,
+    /// Texts of the message that ends or updates the alert of the incident.
+    pub alert: AlertTexts,
 }
 
 /// Parameters of single actions.
@@ -61,9 +62,9 @@ pub struct TransitionDetails {
 }
 
 impl IncidentTransition {
-    /// Creates a transition without note, reason and parameters.
+    /// Creates a transition without note and parameters.
     pub fn new(action: Action) -> Self {
-        Self { action, note: None, reason: None, details: TransitionDetails::default() }
+        Self { action, note: None, details: TransitionDetails::default(), alert: AlertTexts::default() }
     }
 }
 
@@ -106,8 +107,7 @@ pub fn transition(
     let mut next = incident.next_version(context.now);
     let data = apply(&mut next, &request, by, context)?;
     next.prioritize();
-    let note = request.reason.or(request.note);
-    let entry = Some(entry(incident, &next, by, request.action.name(), note, data));
+    let entry = Some(entry(incident, &next, by, request.action.name(), request.note, data));
     Ok(IncidentChange { before: Some(incident.clone()), after: next, entry, event: event(request.action) })
 }
 
@@ -164,8 +164,7 @@ fn apply(
     let mut checks = Checks::default();
     request.note.iter().for_each(|note| checks.text("note", note));
     checks.done()?;
-    let why = |text: &str| required("reason", request.reason.clone(), text);
-    let noted = || required("note", request.note.clone(), "say what was done");
+    let noted = |text: &str| required("note", request.note.clone(), text);
     match request.action {
         Action::Triage => triage(next, &request.details)?,
         Action::Acknowledge => {
@@ -174,33 +173,33 @@ fn apply(
         }
         Action::Activate => activate(next, &request.details, now)?,
         Action::Contain => {
-            noted()?;
+            noted("say what was done")?;
             next.enter(State::Contained, now);
         }
         Action::Escalate => {
-            noted()?;
+            noted("say what was done")?;
             next.ics_type = another_type(next, next.ics_type.checked_sub(1))?;
         }
         Action::DeEscalate => {
-            noted()?;
+            noted("say what was done")?;
             next.ics_type = another_type(next, next.ics_type.checked_add(1))?;
         }
         Action::Resolve => resolve(next, request.note.is_some(), now)?,
         Action::Close => close(next, by, now)?,
         Action::Reopen => {
-            why("say why it is not over")?;
+            noted("say why it is not over")?;
             reopen(next, now)?;
         }
         Action::MarkDuplicate => {
-            why("say what shows that they are one")?;
+            noted("say what shows that they are one")?;
             duplicate(next, request.details.duplicate_of.as_deref(), context)?;
         }
         Action::FalseAlarm => {
-            why("say what showed it")?;
+            noted("say what showed it")?;
             end(next, State::FalseAlarm, now);
         }
         Action::Cancel => {
-            why("say why it is called off")?;
+            noted("say why it is called off")?;
             end(next, State::Canceled, now);
         }
         Action::Silence => return silence(next, request.details.until, now),

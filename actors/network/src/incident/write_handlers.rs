@@ -9,10 +9,10 @@ use serde_json::json;
 use super::actor::IncidentActor;
 use super::archive;
 use super::events;
-use super::messages::{IncidentRequest, IncidentResponse, WriteIncident};
+use super::messages::{IncidentRequest, IncidentResponse, WriteIncident, WriteMode};
 use super::plan::Plan;
 use super::state::RequestContext;
-use crate::alert::Document;
+use crate::alert::{AlertState, Document};
 use muster_core::event::Event;
 use muster_core::ids::new_id;
 use muster_core::journal::Journalled;
@@ -82,10 +82,15 @@ impl IncidentActor {
         if let Some(first) = self.replay(&write, now)? {
             return Ok(first);
         }
-        if let Some(id) = write.what.incident() {
+        let named = write.what.alert().and_then(|alert| self.registry.alerts.get(alert)).cloned();
+        let incident = write.what.incident().or_else(|| named.as_ref()?.incident_id.as_deref());
+        if let Some(id) = incident {
             self.load_archived(id)?;
         }
         let (plan, answer) = self.plan(write.what, &write.by, now)?;
+        if write.mode == WriteMode::DryRun {
+            return Ok(answer);
+        }
         let events = events(&plan);
         let mut ops = ops(&plan, &events)?;
         let first = write.idempotency.map(|request| (request, json!(answer)));
@@ -117,8 +122,8 @@ impl IncidentActor {
             IncidentRequest::Transition { id, if_match, transition } => {
                 (registry.transition(&id, if_match, context, *transition)?, None)
             }
-            IncidentRequest::Edit { id, if_match, edit, note } => {
-                (registry.edit(&id, if_match, context, *edit, note)?, None)
+            IncidentRequest::Edit { id, if_match, edit, note, alert } => {
+                (registry.edit(&id, if_match, context, *edit, note, *alert)?, None)
             }
             IncidentRequest::Resources { id, if_match, what } => {
                 (registry.resources(&id, if_match, context, what)?, None)
@@ -128,8 +133,15 @@ impl IncidentActor {
                 let (plan, alert) = registry.publish(&id, *draft, context)?;
                 (plan, Some(alert))
             }
-            IncidentRequest::Confirm { alert } => (registry.confirm(&alert, context)?, Some(alert)),
-            IncidentRequest::Reject { alert, reason } => (registry.reject(&alert, reason, context)?, Some(alert)),
+            IncidentRequest::EndAlert { alert, action, note, texts } => {
+                let (plan, message) = registry.end_alert(&alert, action, note, *texts, context)?;
+                (plan, Some(message))
+            }
+            IncidentRequest::EditAlert { alert, if_match, texts } => {
+                (registry.edit_alert(&alert, if_match, *texts, context)?, Some(alert))
+            }
+            IncidentRequest::Confirm { alert, if_match } => (registry.confirm(&alert, if_match, context)?, Some(alert)),
+            IncidentRequest::Reject { alert, note } => (registry.reject(&alert, note, context)?, Some(alert)),
             IncidentRequest::Import { message, xml } => {
                 let (plan, alert, outcome) = registry.import(*message, xml, context)?;
                 answer.outcome = Some(outcome);
@@ -138,9 +150,12 @@ impl IncidentActor {
         };
         answer.incident = plan.incidents.last().map(|changed| Arc::new(changed.after.clone()));
         answer.alert = alert.and_then(|id| {
-            let changed = plan.alerts.iter().find(|change| change.after.id == id);
-            changed.map(|change| Arc::new(change.after.clone())).or_else(|| registry.alerts.get(&id).cloned())
+            plan.alert(&id).map(|alert| Arc::new(alert.clone())).or_else(|| registry.alerts.get(&id).cloned())
         });
+        let published = plan.message().filter(|alert| alert.state == AlertState::Published);
+        answer.published_alert = published.map(|alert| Arc::new(alert.clone()));
+        let pending = answer.incident.as_ref().and_then(|incident| registry.pending_after(&plan, &incident.id));
+        answer.pending_alert = pending.filter(|alert| registry.can_see_alert(alert, by));
         Ok((plan, answer))
     }
 }

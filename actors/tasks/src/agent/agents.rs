@@ -7,7 +7,7 @@ use muster_engines::Engine;
 use serde_json::Value;
 
 use super::binding::Binding;
-use super::catalogue::{self, CatalogueErrors};
+use super::catalogue::{self, CatalogueErrors, CatalogueFile};
 use super::parameter::{self, Parameter};
 use super::reference::Reference;
 
@@ -112,10 +112,8 @@ impl Agents {
     /// # Errors
     ///
     /// As for [`Self::built_in`].
-    pub fn with_own(own: &[String], engines: &[&'static Engine]) -> Result<Self, CatalogueErrors> {
-        let built_in = include_str!("catalogue.toml");
-        let text = own.iter().fold(built_in.to_owned(), |text, file| text + "\n" + file);
-        Self::parse(&text, engines)
+    pub fn with_own(own: &[CatalogueFile], engines: &[&'static Engine]) -> Result<Self, CatalogueErrors> {
+        Self::of(include_str!("catalogue.toml"), own, engines)
     }
 
     /// Parses and validates a catalogue.
@@ -124,10 +122,11 @@ impl Agents {
     ///
     /// Returns all mistakes in it.
     pub fn parse(text: &str, engines: &[&'static Engine]) -> Result<Self, CatalogueErrors> {
-        let catalogue::CheckedCatalogue { categories, agents, warnings } = catalogue::read(text, engines)?;
-        for warning in &warnings {
-            tracing::warn!(warning, "an agent is not complete in this build");
-        }
+        Self::of(text, &[], engines)
+    }
+
+    fn of(text: &str, own: &[CatalogueFile], engines: &[&'static Engine]) -> Result<Self, CatalogueErrors> {
+        let catalogue::CheckedCatalogue { categories, agents, warnings } = catalogue::read(text, own, engines)?;
         let agents: Vec<_> = agents.into_iter().map(Arc::new).collect();
         let by_id = agents.iter().enumerate().map(|(at, agent)| (agent.id.clone(), at)).collect();
         Ok(Self(Arc::new(Inner { categories, agents, by_id, warnings })))

@@ -3,15 +3,57 @@
 use std::collections::{HashMap, HashSet};
 
 use muster_engines::Engine;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use toml::Spanned;
 
 use super::agents::{Agent, Category};
 use super::check;
-use super::rows::{AgentRow, Rows};
+use super::rows::{AgentRow, CategoryRow, Rows};
 
-/// All mistakes in a catalogue, one per line.
+/// All mistakes in a catalogue, one per line. Those of an operator's file begin with its name and the line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the catalogue of agents has {} mistakes:\n{}", .0.len(), .0.join("\n"))]
+#[error("the agents cannot be loaded:\n{}", .0.join("\n"))]
 pub struct CatalogueErrors(pub Vec<String>);
+
+/// A file with agents of the operator, in the format of the built-in catalogue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CatalogueFile {
+    /// Name of the file, for messages.
+    pub name: String,
+    /// Its content.
+    pub text: String,
+}
+
+/// The position of each agent of a text.
+#[derive(Debug, Deserialize)]
+struct Positions {
+    #[serde(default)]
+    agent: Vec<Position>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Position {
+    id: Spanned<IgnoredAny>,
+}
+
+/// Returns the line of a position in a text, from 1.
+fn line(text: &str, at: usize) -> usize {
+    text.get(..at).unwrap_or_default().matches('\n').count() + 1
+}
+
+impl CatalogueFile {
+    /// Reads the rows, each agent with its place: the name of the file and a line.
+    fn rows(&self) -> Result<(Rows, Vec<String>), String> {
+        let rows: Rows = toml::from_str(&self.text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            format!("{}, line {}: {}", self.name, line(&self.text, at), error.message())
+        })?;
+        let positions = toml::from_str::<Positions>(&self.text).map_or_else(|_| Vec::new(), |found| found.agent);
+        let place = |position: &Position| format!("{}, line {}: ", self.name, line(&self.text, position.id.span().start));
+        Ok((rows, positions.iter().map(place).collect()))
+    }
+}
 
 /// A valid catalogue.
 #[derive(Debug)]
@@ -39,22 +81,39 @@ impl AvailableEngines {
     }
 }
 
-pub(super) fn read(text: &str, engines: &[&'static Engine]) -> Result<CheckedCatalogue, CatalogueErrors> {
-    let rows: Rows = toml::from_str(text).map_err(|error| CatalogueErrors(vec![error.to_string()]))?;
-    let mut mistakes = Vec::new();
-    duplicates(&mut mistakes, "category", rows.category.iter().map(|row| row.id.as_str()));
-    duplicates(&mut mistakes, "agent", rows.agent.iter().map(|row| row.id.as_str()));
-    duplicates(&mut mistakes, "agent's name", rows.agent.iter().map(|row| row.name.as_str()));
+/// Reads a catalogue and the operator's files.
+pub(super) fn read(
+    text: &str,
+    own: &[CatalogueFile],
+    engines: &[&'static Engine],
+) -> Result<CheckedCatalogue, CatalogueErrors> {
+    let mut rows: Rows = toml::from_str(text).map_err(|error| CatalogueErrors(vec![error.to_string()]))?;
+    let (mut mistakes, mut places) = (Vec::new(), vec![String::new(); rows.agent.len()]);
+    for file in own {
+        match file.rows() {
+            Ok((more, found)) => {
+                rows.optional.extend(more.optional);
+                rows.category.extend(more.category);
+                places.extend(more.agent.iter().enumerate().map(|(nth, _)| found.get(nth).cloned().unwrap_or_default()));
+                rows.agent.extend(more.agent);
+            }
+            Err(mistake) => mistakes.push(mistake),
+        }
+    }
+    let agents = || places.iter().map(String::as_str).zip(&rows.agent);
+    duplicates(&mut mistakes, "category", rows.category.iter().map(|row| ("", row.id.as_str())));
+    duplicates(&mut mistakes, "agent", agents().map(|(place, row)| (place, row.id.as_str())));
+    duplicates(&mut mistakes, "agent's name", agents().map(|(place, row)| (place, row.name.as_str())));
+    same_plans(&mut mistakes, agents());
     let features = rows.optional.iter();
     let features = features.flat_map(|row| row.engines.iter().map(|id| (id.clone(), row.feature.clone()))).collect();
     let built = AvailableEngines { engines: engines.iter().map(|&engine| (engine.id, engine)).collect(), features };
-    let categories: Vec<Category> =
-        rows.category.into_iter().map(|row| Category { id: row.id, name: row.name }).collect();
-    same_plans(&mut mistakes, &rows.agent);
+    let category = |row: &CategoryRow| Category { id: row.id.clone(), name: row.name.clone() };
+    let categories: Vec<Category> = rows.category.iter().map(category).collect();
     let (mut agents, mut warnings) = (Vec::new(), Vec::new());
-    for row in &rows.agent {
+    for (place, row) in places.iter().zip(&rows.agent) {
         if !categories.iter().any(|category| category.id == row.category) {
-            mistakes.push(format!("agent {}: there is no category {:?}", row.id, row.category));
+            mistakes.push(format!("{place}agent {}: there is no category {:?}", row.id, row.category));
         }
         if let Some(warning) = omission_warning(row, &built) {
             warnings.push(warning);
@@ -65,7 +124,7 @@ pub(super) fn read(text: &str, engines: &[&'static Engine]) -> Result<CheckedCat
                 warnings.extend(toolbox_warning(row, &built));
                 agents.push(agent);
             }
-            Err(found) => mistakes.extend(found),
+            Err(found) => mistakes.extend(found.into_iter().map(|mistake| format!("{place}{mistake}"))),
         }
     }
     if mistakes.is_empty() {
@@ -75,18 +134,20 @@ pub(super) fn read(text: &str, engines: &[&'static Engine]) -> Result<CheckedCat
     }
 }
 
-fn duplicates<'a>(mistakes: &mut Vec<String>, what: &str, ids: impl Iterator<Item = &'a str>) {
+/// Rejects identifiers that occur twice. Each comes with its place.
+fn duplicates<'a>(mistakes: &mut Vec<String>, what: &str, ids: impl Iterator<Item = (&'a str, &'a str)>) {
     let mut seen = HashSet::new();
-    mistakes.extend(ids.filter(|id| !seen.insert(*id)).map(|id| format!("the {what} {id:?} is defined twice")));
+    let twice = ids.filter(|(_, id)| !seen.insert(*id));
+    mistakes.extend(twice.map(|(place, id)| format!("{place}the {what} {id:?} is defined twice")));
 }
 
 /// Rejects agents with identical plans.
-fn same_plans(mistakes: &mut Vec<String>, rows: &[AgentRow]) {
+fn same_plans<'a>(mistakes: &mut Vec<String>, rows: impl Iterator<Item = (&'a str, &'a AgentRow)>) {
     let mut seen: HashMap<Vec<&str>, &str> = HashMap::new();
-    for row in rows {
+    for (place, row) in rows {
         let plan = row.plan.iter().map(|step| step.engine.as_str()).collect();
         if let Some(other) = seen.insert(plan, &row.id) {
-            mistakes.push(format!("agent {}: its plan calls the same engines as that of {other}", row.id));
+            mistakes.push(format!("{place}agent {}: its plan calls the same engines as that of {other}", row.id));
         }
     }
 }

@@ -32,7 +32,7 @@ mod writeup;
 
 pub use agents::{Agent, Agents, Category, PlanStep, Section};
 pub use binding::Binding;
-pub use catalogue::CatalogueErrors;
+pub use catalogue::{CatalogueErrors, CatalogueFile};
 pub use executor::{AgentExecutor, AgentOptions};
 pub use models::{ChainModels, ModelStream, Models, SettleCallback};
 #[cfg(test)]

@@ -144,11 +144,12 @@ pub(super) fn accept(parameters: &[Parameter], params: Value, task: &str) -> Acc
     }
     for name in provided.keys().filter(|name| !parameters.iter().any(|parameter| parameter.name == **name)) {
         let known: Vec<&str> = parameters.iter().map(|parameter| parameter.name.as_str()).collect();
-        let message = match known.as_slice() {
-            [] => "is not known: this agent takes no params".to_owned(),
-            known => format!("is not known: this agent takes {}", known.join(", ")),
-        };
-        accepted.problems.push(problem("value_error", &[name], message, Value::Null));
+        let message = muster_names::unknown("parameter", name, &known);
+        let name = muster_names::shortened(name);
+        accepted.problems.push(problem(ProblemKind::Unknown.name(), &[&name], message, Value::Null));
+        if accepted.problems.len() >= MAX_PROBLEMS {
+            break;
+        }
     }
     accepted.problems.truncate(MAX_PROBLEMS);
     accepted
@@ -157,14 +158,9 @@ pub(super) fn accept(parameters: &[Parameter], params: Value, task: &str) -> Acc
 /// Returns the problems of a value, with their paths.
 pub(super) fn problems_of(parameter: &Parameter, value: &Value) -> Vec<FieldError> {
     let placed = |Problem { loc, message, kind, input }: Problem| {
-        let kind = match kind {
-            ProblemKind::Missing => "missing",
-            ProblemKind::TypeError => "type_error",
-            ProblemKind::ValueError => "value_error",
-        };
         let mut place = vec![parameter.name.as_str()];
         place.extend(loc.iter().map(String::as_str));
-        problem(kind, &place, message, input)
+        problem(kind.name(), &place, message, input)
     };
     grammar::check(&parameter.kind, Range::default(), value).into_iter().map(placed).collect()
 }

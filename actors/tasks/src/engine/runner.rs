@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use muster_engines::context::ProblemKind;
 use muster_engines::{Engine, Failure};
 use serde_json::Value;
 
@@ -68,11 +67,7 @@ pub(super) fn refusal(failure: Failure) -> Error {
             let message =
                 problems.first().map_or(message, |first| format!("{}: {}", first.loc.join("."), first.message));
             let fields = problems.into_iter().map(|problem| FieldError {
-                kind: match problem.kind {
-                    ProblemKind::Missing => "missing",
-                    ProblemKind::TypeError => "type_error",
-                    ProblemKind::ValueError => "value_error",
-                },
+                kind: problem.kind.name(),
                 loc: std::iter::once("body".to_owned()).chain(problem.loc).collect(),
                 msg: problem.message,
                 input: problem.input,

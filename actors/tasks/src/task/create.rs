@@ -1,5 +1,6 @@
 //! Creation of tasks.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Context, Handler, Message, ResponseFuture};
@@ -9,11 +10,13 @@ use serde_json::json;
 use super::actor::TaskActor;
 use super::executor::NextAction;
 use super::live_tasks::Entry;
+use super::messages::{Control, Start, Verb};
 use super::record::{Estimate, TaskRecord};
 use super::state::{Event, Inner, Task};
 use super::stored;
 use super::transaction::{Transaction, Write, deferred_reply};
 use muster_core::idempotency::Idempotency;
+use muster_core::ids::{IdKind, new_id};
 use muster_core::journal::Journalled;
 use muster_core::{Error, Kind};
 
@@ -25,6 +28,7 @@ pub(super) struct Create {
     pub(super) default_seconds: u32,
     /// The first step.
     pub(super) first: Option<Box<NextAction>>,
+    pub(super) start: Start,
     pub(super) idempotency: Option<Idempotency>,
 }
 
@@ -85,7 +89,7 @@ impl TaskActor {
     }
 
     fn create(&mut self, create: Create, transaction: &mut Transaction) -> Result<Accepted, Error> {
-        let Create { mut record, default_seconds, first, idempotency } = create;
+        let Create { mut record, default_seconds, first, start, idempotency } = create;
         if let Some(request) = &idempotency
             && let Some(first) = self.accepted.replay(request, &self.options.store, self.now())?
         {
@@ -110,6 +114,9 @@ impl TaskActor {
         });
         // The agent has admitted it before.
         let _ = self.apply_event(&id, transaction, Event::Admitted);
+        if start == Start::Paused {
+            self.pause_at_start(&id, transaction);
+        }
         self.settle(&id, transaction);
         self.dispatch(transaction);
         if let Some(entry) = self.live.entries.get_mut(&id)
@@ -121,6 +128,19 @@ impl TaskActor {
         accepted
             .map(|record| Accepted::New(Box::new(record)))
             .ok_or_else(|| Error::new(Kind::Internal, "the task could not be created"))
+    }
+}
+
+impl TaskActor {
+    /// Pauses a task that was just admitted, on behalf of its owner. No step of it has been started.
+    fn pause_at_start(&mut self, id: &Arc<str>, transaction: &mut Transaction) {
+        let request_id = new_id(IdKind::Request);
+        let pause = Control { verb: Verb::Pause { now: false }, request_id, if_seq: None, reason: None };
+        let paused = self.change(id, transaction, Write::Always, |task, transition| {
+            let owner = task.record.owner.id.clone();
+            task.control(&pause, &owner, None, transition)
+        });
+        debug_assert!(matches!(paused, Some(Ok(_))), "an admitted task can be paused");
     }
 }
 

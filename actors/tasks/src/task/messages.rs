@@ -73,6 +73,18 @@ pub struct NewTask {
     pub timeout_seconds: u32,
     /// Priority in the queue.
     pub priority: Priority,
+    /// Whether it runs as soon as it can.
+    pub start: Start,
+}
+
+/// How a task begins.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Start {
+    /// It runs once it has a slot.
+    #[default]
+    AtOnce,
+    /// It is paused before its first step, until it is resumed.
+    Paused,
 }
 
 /// How a redirect affects the step in progress and the agent.

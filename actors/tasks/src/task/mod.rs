@@ -43,7 +43,7 @@ pub use executor::{
 pub use kill_latency::KillLatency;
 pub use messages::{
     Abort, BulkOutcome, BulkReply, Control, ControlReply, DryRun, Effective, Filter, FirstPhase, NewTask, Outcome,
-    Reach, RedirectMode, Requester, Verb,
+    Reach, RedirectMode, Requester, Start, Verb,
 };
 pub use record::{
     Basis, ControlRecord, Estimate, JournalEntry, Owner, Priority, Progress, Status, StepKind, StepRecord, StepStatus,

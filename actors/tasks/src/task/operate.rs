@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix::{Context, Handler, Message, ResponseFuture};
 use muster_store::StoreError;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
@@ -159,7 +159,7 @@ impl TaskActor {
         };
         let details = json!({
             "request_id": operate.control.request_id, "phase": phase, "reason": operate.control.reason,
-            "control": operate.control.verb,
+            "control": operate.control.verb.audited(),
         });
         let action = match operate.control.verb {
             Verb::Pause { .. } => "task_pause",
@@ -223,6 +223,20 @@ impl Handler<Operate> for TaskActor {
         self.seal(transaction);
         self.flush(context);
         Box::pin(async move { answered.await?.into_result(&id) })
+    }
+}
+
+impl Verb {
+    /// Returns the control for the audit log: without the text of an instruction, which may be confidential.
+    fn audited(&self) -> Value {
+        let mut control = json!(self);
+        if let Self::Redirect { instruction, .. } = self
+            && let Some(control) = control.as_object_mut()
+        {
+            control.remove("instruction");
+            control.insert("instruction_bytes".to_owned(), json!(instruction.len()));
+        }
+        control
     }
 }
 

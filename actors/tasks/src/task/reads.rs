@@ -168,7 +168,7 @@ fn summary(record: &TaskRecord) -> (String, u64, serde_json::Value) {
     let data = json!({
         "task_id": record.id, "agent": record.agent, "status": record.status, "priority": record.priority,
         "revision": record.revision, "seq": record.seq, "progress": record.progress, "owner": record.owner.id,
-        "created_at": record.created_at,
+        "created_at": record.created_at, "instruction": record.latest_instruction(),
     });
     (record.id.clone(), record.seq, data)
 }

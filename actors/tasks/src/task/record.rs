@@ -82,6 +82,9 @@ impl Status {
     }
 }
 
+/// Number of characters of an instruction in lists and events.
+const SHOWN_INSTRUCTION: usize = 200;
+
 /// Priority of a task.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -297,6 +300,14 @@ pub struct TaskRecord {
     pub recovered: bool,
     /// Usage of all attempts so far.
     pub usage: Usage,
+}
+
+impl TaskRecord {
+    /// Returns the beginning of the latest instruction: of the last redirect, or else of the task.
+    pub(in crate::task) fn latest_instruction(&self) -> String {
+        let text = self.instructions.last().map_or(&self.task, |instruction| &instruction.text);
+        text.chars().take(SHOWN_INSTRUCTION).collect()
+    }
 }
 
 /// An entry of a task's journal: `GET /api/v1/tasks/{id}/events`.

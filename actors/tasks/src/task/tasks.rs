@@ -137,11 +137,12 @@ impl Tasks {
         new::check(&new)?;
         let admission = self.options.executor.admit(&new.agent, &new.task, new.params.clone())?;
         let (id, created_at) = new::mint(&self.last_id, self.options.clock.now());
+        let start = new.start;
         let NewRecord { record, view } = new::new_record(id, created_at, new, requester, &admission);
         // The first step is determined here, outside of the actor's thread. A failure is reported when the task runs.
         let first = next_of(&*self.options.executor, &view).ok().map(Box::new);
         let default_seconds = admission.default_seconds;
-        let create = Create { record: Box::new(record), default_seconds, first, idempotency };
+        let create = Create { record: Box::new(record), default_seconds, first, start, idempotency };
         match self.handle.ask_within(CALL_LIMIT, create).await?? {
             Accepted::New(record) => Ok(*record),
             // The first reply again: the task as it was accepted.

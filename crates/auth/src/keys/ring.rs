@@ -85,6 +85,15 @@ impl KeyRing {
         Ok(ring)
     }
 
+    /// Reads the keys of a folder as [`Self::open`] does, without changing them; returns their number.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::open`].
+    pub fn check(folder: impl AsRef<Path>) -> Result<usize, KeyError> {
+        Ok(file::read(folder.as_ref())?.map_or(0, |set| set.all().count()))
+    }
+
     /// Returns the current keys. The result is not updated when they change.
     pub fn set(&self) -> Arc<KeySet> {
         self.set.clone()

@@ -102,3 +102,22 @@ fn invalid_geometries_are_rejected_with_their_path() {
         GeometryErrorKind::TooManyMembers
     );
 }
+
+#[test]
+fn foreign_members_are_refused_and_a_box_is_ignored() {
+    let boxed = json!({ "type": "Point", "coordinates": [8.6, 49.8], "bbox": [8.6, 49.8, 8.6, 49.8] });
+    let geometry: Geometry = serde_json::from_value(boxed.clone()).unwrap();
+    assert_eq!(geometry, read(json!({ "type": "Point", "coordinates": [8.6, 49.8] })));
+    assert_eq!(serde_json::from_value::<Point>(boxed).unwrap().lon, 8.6);
+    for foreign in [
+        json!({ "type": "Point", "coordinates": [8.6, 49.8], "radius_m": 500 }),
+        json!({ "type": "Circle", "center": [8.6, 49.8], "radius_m": 500, "radius": 5 }),
+        json!({ "type": "Polygon", "coordinates": [], "crs": { "type": "name" } }),
+        json!({ "type": "GeometryCollection", "geometries": [{ "type": "Point", "coordinates": [1, 2], "z": 3 }] }),
+    ] {
+        let error = serde_json::from_value::<Geometry>(foreign.clone()).unwrap_err().to_string();
+        assert!(error.starts_with("unknown field"), "{foreign}: {error}");
+    }
+    assert!(serde_json::from_value::<Point>(json!({ "type": "Point", "coordinates": [1, 2], "radius_m": 5 })).is_err());
+    assert!(serde_json::from_value::<Point>(json!({ "type": "Polygon", "coordinates": [1, 2] })).is_err());
+}

@@ -31,7 +31,7 @@ pub(super) fn run(shared: &Arc<Shared>) {
             },
             Ok(Err(LoadError::Stopped)) => return,
             Ok(Err(LoadError::Wrong(status))) => {
-                tracing::warn!(?status, "no embedded model");
+                tracing::info!(?status, "no embedded model");
                 shared.set_status(status);
                 if !shared.pause(None) {
                     return;

@@ -47,7 +47,7 @@ pub struct MessagesTool {
 
 /// A conversation that the model continues.
 #[derive(Debug, Default, Request)]
-#[request(takes_images, first = refuse_remote, example = {
+#[request(open, takes_images, first = refuse_remote, example = {
     "model": "standard", "max_tokens": 256,
     "messages": [{ "role": "user", "content": "Which shelters are open tonight?" }]
 })]
@@ -209,7 +209,7 @@ impl Priced for MessagesBody {
 
 /// A conversation whose tokens are counted.
 #[derive(Debug, Default, Request)]
-#[request(takes_images, example = {
+#[request(open, takes_images, example = {
     "model": "standard", "messages": [{ "role": "user", "content": "Which shelters are open tonight?" }]
 })]
 pub struct CountTokensBody {

@@ -42,7 +42,7 @@ pub struct ChatMessageB {
 
 /// A conversation that the model continues.
 #[derive(Debug, Default, Request)]
-#[request(takes_images, example = {
+#[request(open, takes_images, example = {
     "model": "standard", "messages": [{ "role": "user", "content": "Which shelters are open tonight?" }]
 })]
 pub struct ChatCompletionBody {

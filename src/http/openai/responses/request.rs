@@ -49,7 +49,7 @@ pub struct RepeatedFields {
 
 /// An input to which the model responds.
 #[derive(Debug, Default, Request)]
-#[request(takes_images, first = refuse_state, example = {
+#[request(open, takes_images, first = refuse_state, example = {
     "model": "standard", "input": "Which shelters are open tonight?"
 })]
 pub struct ResponsesBody {

@@ -43,8 +43,14 @@ impl Session {
         match request.body {
             Ok(ClientRequest::Heartbeat) => Vec::new(),
             Ok(ClientRequest::Connect(connect)) => self.connect(id, connect, now),
+            Err(fault) => {
+                let mut out = fault_to(id, &fault);
+                if self.client().is_none() {
+                    out.extend(self.close(Close::ProtocolError));
+                }
+                out
+            }
             _ if self.client().is_none() => self.close(Close::ProtocolError),
-            Err(fault) => fault_to(id, &fault),
             Ok(_) if self.pending.len() >= self.options.max_waiting => {
                 fault_to(id, &Fault::new(FaultKind::TooManyRequests, "wait for the replies to earlier requests"))
             }

@@ -4,9 +4,12 @@ use serde_json::json;
 
 use super::{Rollout, RolloutEvent};
 use crate::firmware::execution::ExecState;
-use crate::firmware::job::{AfterAbort, Approval, Decision, GroupState, JobAction, JobState};
+use crate::firmware::job::{AfterAbort, Approval, Decision, GroupState, JobAction, JobState, RollbackRequest};
 use muster_core::{Error, Kind, Millis};
 use muster_identity::Person;
+
+/// Number of approvals of the rollback of a finished job.
+const ROLLBACK_APPROVALS: u32 = 2;
 
 impl Rollout {
     /// # Errors
@@ -34,7 +37,11 @@ impl Rollout {
                     return Err(Error::new(Kind::Conflict, "such a job installs nothing that could be taken back"));
                 }
                 self.record_executor(by);
-                self.abort(AfterAbort::RollBack, &describe("rolled back", by, note), now);
+                if self.job.state.is_terminal() {
+                    self.request_rollback(by, note, now);
+                } else {
+                    self.abort(AfterAbort::RollBack, &describe("rolled back", by, note), now);
+                }
             }
         }
         Ok(())
@@ -47,7 +54,8 @@ impl Rollout {
                 let back = self.job.policy.auto_rollback && self.job.state != JobState::Scheduled;
                 self.abort(if back { AfterAbort::RollBack } else { AfterAbort::Aborted }, why, now);
             }
-            JobState::PendingApproval => self.cancel(why, now),
+            // A bad artifact is a reason to roll back, not to give the rollback up.
+            JobState::PendingApproval if self.job.rollback.is_none() => self.cancel(why, now),
             _ => {}
         }
     }
@@ -97,8 +105,15 @@ impl Rollout {
         });
         let approved = self.job.approvals.iter().filter(|approval| approval.decision == Decision::Approved).count();
         if decision == Decision::Denied {
+            if self.job.rollback.is_some() {
+                return self.withdraw_rollback(&describe("rollback denied", by, note), now);
+            }
             self.job.end_reason = Some(describe("denied", by, note));
             self.become_state(JobState::Denied, "firmware.job.denied", now);
+        } else if approved >= self.job.approvals_required as usize && self.job.rollback.is_some() {
+            self.changed.events.push(RolloutEvent::Job("firmware.job.approved"));
+            self.become_state(JobState::RollingBack, "firmware.job.rolling_back", now);
+            self.find_reverts();
         } else if approved >= self.job.approvals_required as usize {
             self.become_state(JobState::Scheduled, "firmware.job.approved", now);
         } else {
@@ -127,7 +142,37 @@ impl Rollout {
         self.become_state(JobState::RollingOut, "firmware.job.resumed", now);
     }
 
+    /// Requests the rollback of a finished job. Its devices work, and return to a lower sequence: like a downgrade it
+    /// needs two approvals, which are not those of the rollout.
+    fn request_rollback(&mut self, by: &Person, note: &str, now: Millis) {
+        self.job.rollback = Some(RollbackRequest {
+            requested_by: by.user_id.to_string(),
+            requested_at: now,
+            from: self.job.state,
+            rollout_approvals: std::mem::take(&mut self.job.approvals),
+            rollout_approvals_required: self.job.approvals_required,
+            finished_at: self.job.finished_at.take(),
+        });
+        self.job.approvals_required = ROLLBACK_APPROVALS;
+        self.job.after = None;
+        self.job.end_reason = Some(describe("rollback requested", by, note));
+        self.become_state(JobState::PendingApproval, "firmware.job.rollback_requested", now);
+    }
+
+    /// Gives the rollback of a finished job up: the job is again what it was.
+    fn withdraw_rollback(&mut self, why: &str, now: Millis) {
+        let Some(request) = self.job.rollback.take() else { return };
+        self.job.end_reason = Some(why.to_owned());
+        self.become_state(request.from, "firmware.job.completed", now);
+        self.job.approvals = request.rollout_approvals;
+        self.job.approvals_required = request.rollout_approvals_required;
+        self.job.finished_at = request.finished_at;
+    }
+
     fn cancel(&mut self, why: &str, now: Millis) {
+        if self.job.state == JobState::PendingApproval && self.job.rollback.is_some() {
+            return self.withdraw_rollback(why, now);
+        }
         self.job.end_reason = Some(why.to_owned());
         match self.job.state {
             JobState::RollingOut | JobState::Paused if !self.active.is_empty() => {
@@ -135,6 +180,7 @@ impl Rollout {
             }
             JobState::Aborting => {
                 self.job.after = Some(AfterAbort::Canceled);
+                self.job.keep_reason(now);
                 self.touch_job(now);
             }
             JobState::RollingBack => {

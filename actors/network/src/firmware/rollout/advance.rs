@@ -1,5 +1,6 @@
 //! Changes due by time: starts, time-outs, cancellation of aborted executions, rollback.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Fit, Rollout, RolloutEvent, fit};
@@ -13,8 +14,9 @@ use muster_core::Millis;
 pub type IsFree<'a> = &'a dyn Fn(&str) -> bool;
 
 impl Rollout {
-    /// Applies what is due to at most `most` executions; returns how many it changed.
-    pub fn advance(&mut self, now: Millis, most: usize, free: IsFree<'_>) -> usize {
+    /// Applies what is due to at most `most` executions; returns how many it changed. `superseded` are devices whose
+    /// firmware a later job has changed, which are not rolled back.
+    pub fn advance(&mut self, now: Millis, most: usize, free: IsFree<'_>, superseded: &BTreeSet<Arc<str>>) -> usize {
         let mut moved = self.time_out(now, most);
         loop {
             let before = self.job.state;
@@ -27,6 +29,10 @@ impl Rollout {
                     self.settle_abort(now);
                 }
                 JobState::RollingBack => {
+                    self.to_revert.retain(|at| {
+                        let device = self.executions.get(*at as usize).map(|execution| &execution.device_id);
+                        device.is_some_and(|device| !superseded.contains(device))
+                    });
                     moved += self.revert(now, left, free);
                     self.settle_rollback(now);
                 }
@@ -80,7 +86,7 @@ impl Rollout {
             match found.iter().find(|target| target.id == *device) {
                 Some(target) => self.notify_one(at, target, manifest, now),
                 None => {
-                    self.set_error(at, "device_gone", "the device is not there any more");
+                    self.set_error(at, "device_gone", "the device is not there any more", now);
                     self.transition(at, ExecState::Removed, now);
                 }
             }
@@ -95,11 +101,11 @@ impl Rollout {
             Fit::Installed => self.transition(at, ExecState::AlreadyInstalled, now),
             Fit::Unfit(threat, why) => {
                 self.notify(at, device.firmware.current.clone(), to, now);
-                self.set_error(at, threat.code(), &why);
+                self.set_error(at, threat.code(), &why, now);
                 self.transition(at, ExecState::Failed, now);
             }
             Fit::Gone(code, why) => {
-                self.set_error(at, code, &why);
+                self.set_error(at, code, &why, now);
                 self.transition(at, ExecState::Removed, now);
             }
         }
@@ -163,7 +169,7 @@ impl Rollout {
     pub(super) fn fail_gate(&mut self, at: u32, why: &str, now: Millis) {
         let back = self.at(at).is_some_and(|execution| execution.from.is_some());
         if self.job.policy.auto_rollback && self.job.kind.changes_firmware() && back {
-            self.set_error(at, "health_gate_failed", why);
+            self.set_error(at, "health_gate_failed", why, now);
             self.transition(at, ExecState::RollingBack, now);
             self.set_deadline(at, now.plus(self.timeout()));
         } else {
@@ -207,7 +213,7 @@ impl Rollout {
             self.transition(*at, ExecState::RollingBack, now);
             self.set_deadline(*at, now.plus(self.timeout()));
             if self.at(*at).is_none_or(|execution| execution.from.is_none()) {
-                self.set_error(*at, "no_previous", "it is not known what the device ran before");
+                self.set_error(*at, "no_previous", "it is not known what the device ran before", now);
                 self.transition(*at, ExecState::Failed, now);
             }
         }

@@ -20,7 +20,7 @@ pub use fit::{Fit, fit};
 pub use report::{ExecutionReport, GateHeartbeat};
 
 use super::execution::{ExecError, ExecState, Execution};
-use super::job::{Job, JobState};
+use super::job::{AfterAbort, Job, JobState};
 use super::pacing::{MaintenanceWindow, RateCredit};
 use muster_core::Millis;
 
@@ -201,16 +201,17 @@ impl Rollout {
         self.deadlines.insert((deadline, at));
     }
 
-    fn set_error(&mut self, at: u32, code: &str, message: &str) {
+    fn set_error(&mut self, at: u32, code: &str, message: &str, now: Millis) {
         if let Some(execution) = self.executions.get_mut(at as usize) {
-            execution.error = Some(ExecError { code: code.to_owned(), message: message.chars().take(500).collect() });
+            let error = ExecError { code: code.to_owned(), message: message.chars().take(500).collect() };
+            execution.fail(error, now);
         }
     }
 
     /// Ends a failed attempt: starts another one if the policy has one left and the rollout continues, otherwise ends
     /// the execution.
     fn fail_attempt(&mut self, at: u32, to: ExecState, code: &str, message: &str, now: Millis) {
-        self.set_error(at, code, message);
+        self.set_error(at, code, message, now);
         let goes_on = matches!(self.job.state, JobState::RollingOut | JobState::Paused);
         let again = self.at(at).is_some_and(|execution| {
             execution.attempt <= self.job.policy.retries && execution.state != ExecState::RollingBack
@@ -232,6 +233,7 @@ impl Rollout {
         if to.is_terminal() {
             self.job.finished_at = Some(now);
         }
+        self.job.keep_reason(now);
         self.touch_job(now);
         self.changed.events.push(RolloutEvent::Job(event));
     }
@@ -250,13 +252,26 @@ impl Rollout {
 
     /// Finds executions whose device may run the new firmware and was not rolled back yet.
     fn find_reverts(&mut self) {
-        let changed = |execution: &Execution| match execution.state {
-            ExecState::Succeeded => execution.touched(),
-            ExecState::Failed | ExecState::TimedOut => execution.touched() && !execution.reverted,
-            _ => false,
-        };
-        let found = (0u32..).zip(&self.executions).filter(|(_, execution)| changed(execution)).map(|(at, _)| at);
+        let found = (0u32..).zip(&self.executions).filter(|(_, execution)| may_revert(execution)).map(|(at, _)| at);
         self.to_revert = found.collect();
+    }
+
+    /// Returns the executions whose device may run the new firmware and was not rolled back yet.
+    pub fn revertible(&self) -> impl Iterator<Item = &Execution> {
+        self.executions.iter().filter(|execution| may_revert(execution))
+    }
+
+    /// Returns whether devices return to their previous firmware, or will once the active ones are done.
+    pub fn is_returning(&self) -> bool {
+        self.job.state == JobState::RollingBack || self.job.after == Some(AfterAbort::RollBack)
+    }
+}
+
+fn may_revert(execution: &Execution) -> bool {
+    match execution.state {
+        ExecState::Succeeded => execution.touched(),
+        ExecState::Failed | ExecState::TimedOut => execution.touched() && !execution.reverted,
+        _ => false,
     }
 }
 

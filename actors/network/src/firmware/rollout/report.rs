@@ -105,11 +105,11 @@ impl Rollout {
                 self.fail_attempt(at, ExecState::Failed, &device_error.code, &device_error.message, now)
             }
             ExecState::Rejected => {
-                self.set_error(at, &device_error.code, &device_error.message);
+                self.set_error(at, &device_error.code, &device_error.message, now);
                 self.transition(at, ExecState::Rejected, now);
             }
             ExecState::RollingBack => {
-                self.set_error(at, &device_error.code, &device_error.message);
+                self.set_error(at, &device_error.code, &device_error.message, now);
                 self.transition(at, ExecState::RollingBack, now);
                 self.set_deadline(at, now.plus(self.timeout()));
             }

@@ -1,7 +1,7 @@
 //! Artifacts and signing keys.
 
 use muster_auth::{PublicKey, TokenError, manifest};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::{FirmwareState, truncated};
 use crate::firmware::artifact::{Artifact, ArtifactState, Blocks, Manifest, SigningKey};
@@ -102,10 +102,11 @@ impl FirmwareState {
     }
 
     /// Verifies content, manifest and signature: the artifact becomes `ready`, or `rejected` with the code of the
-    /// reason.
+    /// reason if the content is not what the manifest describes.
     ///
     /// # Errors
-    /// `Conflict` if it was not being verified, for example after a restart.
+    /// `Conflict` if it was not being verified, for example after a restart; the threat's refusal if the manifest is
+    /// not signed by a trusted key or differs from the record: then the artifact can be verified again.
     pub fn finish_verify(
         &mut self,
         id: &str,
@@ -118,10 +119,20 @@ impl FirmwareState {
         if self.artifact(id)?.state != ArtifactState::Verifying {
             return Err(Error::new(Kind::Conflict, "the verification was broken off: ask for it again"));
         }
-        let checked = hashed.map_err(|error| Threat::ImageNotAuthentic.refusal(error)).and_then(|hashed| {
-            let kid = self.check_manifest(id, jws, &hashed, now)?;
-            Ok((kid, hashed))
-        });
+        let checked = match self.check_signature(id, jws) {
+            Ok(kid) => hashed.map_err(|error| Threat::ImageNotAuthentic.refusal(error)).and_then(|hashed| {
+                self.check_image(id, &hashed, now)?;
+                Ok((kid, hashed))
+            }),
+            // The image is not at fault: it stays, and another manifest may be sent.
+            Err(error) => {
+                let why = format!("{}: {}", error.code.unwrap_or("image_not_authentic"), error.message);
+                let details = json!({ "reason": why });
+                transaction.audit(&AuditEntry::new(now, by.id(), "firmware.artifact.not_verified", id, details));
+                self.set_artifact(id, ArtifactState::Uploading, Some(why), transaction, now);
+                return Err(error);
+            }
+        };
         match checked {
             Ok((kid, hashed)) => {
                 transaction.record(blocks_key(id), &hashed.blocks);
@@ -146,32 +157,53 @@ impl FirmwareState {
         self.artifact(id).cloned()
     }
 
-    /// Checks that a trusted key has signed the manifest, and that it matches the record and the content. Returns the
-    /// key's identifier.
-    fn check_manifest(&self, id: &str, jws: &str, hashed: &Hashed, now: Millis) -> Result<String, Error> {
+    /// Checks that a trusted key has signed the manifest, and that it matches the record. Returns the key's identifier.
+    fn check_signature(&self, id: &str, jws: &str) -> Result<String, Error> {
         let artifact = self.artifact(id)?;
-        let mut revoked = false;
+        let (mut revoked, mut named) = (false, String::new());
         let signed = manifest::verify(jws, MANIFEST_TYP, |kid| {
+            named = truncated(kid);
             let key = self.keys.get(kid)?;
             revoked = key.revoked_at.is_some();
             public(&key.x).filter(|_| !revoked)
         });
         let signed = signed.map_err(|error| match error {
-            _ if revoked => Threat::SigningKeyRevoked.refusal("the key that signed the manifest is revoked"),
-            TokenError::UnknownKey => Threat::ImageNotAuthentic.refusal("the manifest is signed by no trusted key"),
-            error => Threat::ImageNotAuthentic.refusal(format!("the manifest's signature does not hold: {error}")),
+            _ if revoked => Threat::SigningKeyRevoked.refusal(format!(
+                "the key {named} that signed the manifest is revoked: sign it with another key, and verify again"
+            )),
+            TokenError::UnknownKey => Threat::ImageNotAuthentic.refusal(format!(
+                "the manifest is signed by no trusted key: its `kid` is `{named}`; sign it with a key of GET \
+                 /api/v1/firmware/keys, and verify again"
+            )),
+            error => Threat::ImageNotAuthentic
+                .refusal(format!("the manifest's signature does not hold ({error}): sign it anew, and verify again")),
         })?;
-        let signed_manifest: Manifest = serde_json::from_slice(&signed.payload)
-            .map_err(|error| Threat::ImageFormat.refusal(format!("what is signed is no manifest: {error}")))?;
-        if signed_manifest != artifact.manifest {
-            return Err(Threat::ImageNotAuthentic.refusal("the manifest says other than the artifact's record"));
+        let no_manifest =
+            |error: serde_json::Error| Threat::ImageFormat.refusal(format!("what is signed is no manifest: {error}"));
+        let signed_object: Map<String, Value> = serde_json::from_slice(&signed.payload).map_err(no_manifest)?;
+        // A misspelt condition, such as the least sequence of a device, must not be lost.
+        let known = serde_json::to_value(&artifact.manifest).unwrap_or_default();
+        if let Some(name) = signed_object.keys().find(|name| known.get(name).is_none()) {
+            let known: Vec<&str> = known.as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+            let why = muster_names::unknown("field", name, &known);
+            return Err(Threat::ImageFormat.refusal(format!("what is signed is no manifest: {why}")));
         }
-        if hashed.size != signed_manifest.size || hashed.sha256 != signed_manifest.sha256 {
+        let signed_manifest: Manifest = serde_json::from_value(Value::Object(signed_object)).map_err(no_manifest)?;
+        if signed_manifest != artifact.manifest {
+            let message = "the manifest differs from the artifact's record: sign the record's fields, and verify again";
+            return Err(Threat::ImageNotAuthentic.refusal(message));
+        }
+        Ok(signed.kid)
+    }
+
+    /// Checks that the content is what the manifest describes.
+    fn check_image(&self, id: &str, hashed: &Hashed, now: Millis) -> Result<(), Error> {
+        let manifest = &self.artifact(id)?.manifest;
+        if hashed.size != manifest.size || hashed.sha256 != manifest.sha256 {
             let message = format!("the content is {} bytes with SHA-256 {}", hashed.size, hashed.sha256);
             return Err(Threat::ImageNotAuthentic.refusal(message));
         }
-        signed_manifest.check(self.rules.max_image_bytes, now)?;
-        Ok(signed.kid)
+        manifest.check(self.rules.max_image_bytes, now)
     }
 
     /// # Errors
@@ -293,6 +325,11 @@ impl FirmwareState {
 /// Returns a public key by its `x`.
 pub fn public(x: &str) -> Option<PublicKey> {
     PublicKey::from_jwk(&json!({ "kty": "OKP", "crv": "Ed25519", "x": x })).ok()
+}
+
+/// Returns whether a text is the `x` of an Ed25519 public key, as settings name it.
+pub fn is_public_key(x: &str) -> bool {
+    public(x).is_some()
 }
 
 /// Returns the key of an image's block hashes in the store.

@@ -12,7 +12,7 @@ use crate::firmware::execution::{ExecError, ExecState, Execution};
 use crate::firmware::job::{GroupRun, GroupState, Job, JobAction, JobImage, JobKind, JobState, JobTarget};
 use crate::firmware::policy::{Mode, OnError, Policy};
 use crate::firmware::rollout::{Fit, Rollout, fit};
-use crate::firmware::transaction::{FirmwareTransaction, job_view};
+use crate::firmware::transaction::{FirmwareTransaction, firmware_of, job_view};
 use muster_core::audit::AuditEntry;
 use muster_core::idempotency::Idempotency;
 use muster_core::precondition::IfMatch;
@@ -119,6 +119,8 @@ impl FirmwareState {
             started_at: None,
             finished_at: None,
             end_reason: None,
+            reasons: Vec::new(),
+            rollback: None,
             idempotency_key: None,
             version: 1,
             updated_at: now,
@@ -181,6 +183,11 @@ impl FirmwareState {
         let details = json!({ "kind": rollout.job.kind, "devices": rollout.job.resolved_count });
         transaction.audit(&AuditEntry::new(now, by.id(), "firmware.job.created", &rollout.job.id, details));
         transaction.created(&rollout, now);
+        // They run what they should run already, and are in no decision of the rollout.
+        for execution in rollout.executions().iter().filter(|execution| execution.state.is_success()) {
+            let update = firmware_of(&rollout.job, execution);
+            transaction.firmware.extend(update.map(|update| (Arc::clone(&execution.device_id), update)));
+        }
         transaction.touched.insert(Arc::clone(&rollout.job.id));
         self.insert_rollout(rollout);
         Ok(view)
@@ -199,7 +206,11 @@ impl FirmwareState {
         let JobActionRequest { action, note, at } = request;
         let (action, job) = (*action, &self.job(id)?.job);
         at.check(job.version)?;
-        if matches!(action, JobAction::Approve | JobAction::Resume)
+        // The artifact of a rollback is bad, perhaps; those that the devices return to are checked.
+        let returns = job.rollback.is_some() || (action == JobAction::Rollback && job.state.is_terminal());
+        if returns && matches!(action, JobAction::Approve | JobAction::Rollback) {
+            self.check_rollback(id, now)?;
+        } else if matches!(action, JobAction::Approve | JobAction::Resume)
             && let Some(artifact) = &job.artifact_id
         {
             self.deployable(artifact, now)?;

@@ -3,11 +3,12 @@
 pub(super) mod artifacts;
 mod device_jobs;
 mod jobs;
+mod rollback;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-pub use artifacts::{Hashed, NewArtifact, blocks_key, public};
+pub use artifacts::{Hashed, MANIFEST_TYP, NewArtifact, blocks_key, is_public_key, public};
 pub use device_jobs::{DeviceArtifact, DeviceJob};
 pub use jobs::{JobActionRequest, NewJob};
 
@@ -128,8 +129,11 @@ impl FirmwareState {
     fn update_busy_devices(&mut self, id: &str) {
         let Some(rollout) = self.jobs.get(id) else { return };
         let key = Arc::clone(&rollout.job.id);
+        // The rollback of a finished job makes it active again.
         if rollout.is_settled() {
             self.active_jobs.remove(id);
+        } else {
+            self.active_jobs.insert(Arc::clone(&key));
         }
         for execution in rollout.recent() {
             let Some(execution) = rollout.at(*execution) else { continue };
@@ -143,7 +147,15 @@ impl FirmwareState {
 
     /// Applies what is due in a job to at most `most` executions; returns how many it changed.
     pub fn advance(&mut self, id: &str, most: usize, transaction: &mut FirmwareTransaction, now: Millis) -> usize {
-        let moved = self.with(id, transaction, now, |rollout, free| rollout.advance(now, most, free));
+        // A device that a later job has changed stays as that job left it.
+        let superseded = self.jobs.get(id).filter(|rollout| rollout.is_returning()).map(|rollout| {
+            let devices = rollout.revertible().map(|execution| &execution.device_id);
+            devices.filter(|device| self.is_superseded(device, id)).cloned().collect()
+        });
+        let superseded: BTreeSet<Arc<str>> = superseded.unwrap_or_default();
+        let moved = self.with(id, transaction, now, |rollout, free| {
+            rollout.advance(now, most, &|device| free(device), &superseded)
+        });
         moved.unwrap_or(0)
     }
 

@@ -7,6 +7,7 @@ mod properties;
 mod rollouts;
 mod state_machines;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::execution::{ExecState, Execution};
@@ -96,7 +97,7 @@ fn apply_action(rollout: &mut Rollout, action: JobAction, now: Millis) -> Result
 }
 
 fn advance(rollout: &mut Rollout, now: Millis) {
-    while rollout.advance(now, 100, &|_| true) > 0 {}
+    while rollout.advance(now, 100, &|_| true, &BTreeSet::new()) > 0 {}
 }
 
 fn states(rollout: &Rollout) -> Vec<ExecState> {

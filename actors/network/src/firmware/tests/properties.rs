@@ -136,7 +136,8 @@ proptest! {
             notify_all(&mut rollout, now);
             advance(&mut rollout, now);
         }
-        assert!(rollout.job.state.is_terminal() || rollout.job.state == JobState::Paused, "{:?}", rollout.job.state);
+        let waits = matches!(rollout.job.state, JobState::Paused | JobState::PendingApproval);
+        assert!(rollout.job.state.is_terminal() || waits, "{:?}", rollout.job.state);
         assert!(rollout.active_devices().next().is_none());
     }
 }

@@ -43,7 +43,7 @@ fn reportable_states_are_transitions_of_the_state_machine() {
     }
 }
 
-/// Contract 1, "Job machine".
+/// Contract 1, "Job machine", and the rollback of a finished job, which waits for approval.
 #[test]
 fn jobs_follow_the_transition_table_only() {
     use JobState::*;
@@ -65,7 +65,12 @@ fn jobs_follow_the_transition_table_only() {
         (Aborting, RollingBack),
         (RollingBack, RolledBack),
         (RollingBack, Failed),
+        // The rollback of a finished job.
+        (PendingApproval, RollingBack),
     ];
+    for ended in [Succeeded, PartiallySucceeded, Failed, Aborted, Canceled] {
+        allowed.extend([(ended, PendingApproval), (PendingApproval, ended)]);
+    }
     let open = [Draft, PendingApproval, Scheduled, RollingOut, Paused, Aborting, RollingBack];
     allowed.extend(open.map(|from| (from, Canceled)));
     for from in JobState::ALL {

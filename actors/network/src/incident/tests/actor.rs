@@ -116,7 +116,10 @@ fn an_alert_expires_and_a_proposal_lapses_by_themselves() {
         let server = server(&tree, &Arc::default()).await;
         let incident = server.report().await;
         let incident = server.transition(&incident, Action::Triage).await.unwrap();
-        let draft = Draft { expires: Some(START.plus(HOUR)), ..Draft::default() };
+        let draft = Draft {
+            texts: AlertTexts { expires: Some(START.plus(HOUR)), ..AlertTexts::default() },
+            ..Draft::default()
+        };
         let sent = server.incidents.publish(commander(), None, incident.id.clone(), draft).await.unwrap();
         let sent = sent.alert.unwrap();
         test_world::after(HOUR + Duration::from_secs(2)).await;
@@ -248,7 +251,7 @@ fn a_channel_snapshot_holds_current_incidents_that_the_viewer_may_see() {
         let open = server.report().await;
         let finished = server.report().await;
         let canceled =
-            IncidentTransition { reason: Some("a drill".to_owned()), ..IncidentTransition::new(Action::Cancel) };
+            IncidentTransition { note: Some("a drill".to_owned()), ..IncidentTransition::new(Action::Cancel) };
         server.incidents.transition(operator(), finished.id.clone(), IfMatch::Any, canceled).await.unwrap();
         let hidden = NewReport {
             fields: IncidentEdit { visibility: Some(Visibility::Restricted), ..flood(Severity::Minor).fields },
@@ -284,7 +287,8 @@ fn geofences_are_notified_of_the_location_and_the_end_of_an_incident() {
         let seen = recorded.take();
         assert_eq!((seen.len(), &*seen[0].subject.id), (1, open.id.as_str()));
         assert_eq!((seen[0].point, seen[0].audience), (Some(Point::new(7.0, 51.0)), GeofenceAudience::All));
-        let edit = |edit| server.incidents.edit(operator(), open.id.clone(), IfMatch::Any, edit, None);
+        let edit =
+            |edit| server.incidents.edit(operator(), open.id.clone(), IfMatch::Any, edit, None, AlertTexts::default());
         edit(IncidentEdit { title: Some("Flood".to_owned()), ..IncidentEdit::default() }).await.unwrap();
         assert_eq!(recorded.take(), [], "nothing of it moved");
         for (visibility, audience) in
@@ -295,7 +299,7 @@ fn geofences_are_notified_of_the_location_and_the_end_of_an_incident() {
         }
         let finished = server.report().await;
         let canceled =
-            IncidentTransition { reason: Some("a drill".to_owned()), ..IncidentTransition::new(Action::Cancel) };
+            IncidentTransition { note: Some("a drill".to_owned()), ..IncidentTransition::new(Action::Cancel) };
         server.incidents.transition(operator(), finished.id.clone(), IfMatch::Any, canceled).await.unwrap();
         assert_eq!(recorded.take().pop().map(|seen| seen.point), Some(None));
 
@@ -316,7 +320,9 @@ fn a_viewer_that_loses_access_to_an_incident_is_unsubscribed() {
         let incident = server.report().await;
         let viewer_of = |role: UserRole, id: &str| Viewer { id: id.into(), permissions: role.permissions() };
         let (viewer, operator_too) = (viewer_of(UserRole::Viewer, "usr_v"), viewer_of(UserRole::Operator, "usr_o"));
-        let edit = |edit| server.incidents.edit(operator(), incident.id.clone(), IfMatch::Any, edit, None);
+        let edit = |edit| {
+            server.incidents.edit(operator(), incident.id.clone(), IfMatch::Any, edit, None, AlertTexts::default())
+        };
         edit(IncidentEdit { title: Some("Flood".to_owned()), ..IncidentEdit::default() }).await.unwrap();
         assert!(server.recorder.take_restrictions().is_empty(), "all who could see it still can");
         edit(IncidentEdit { visibility: Some(Visibility::Restricted), ..IncidentEdit::default() }).await.unwrap();
@@ -356,7 +362,11 @@ fn a_report_of_a_device_attaches_to_public_incidents_and_discloses_no_others() {
         let other = report(device("dev_2"), None).await.unwrap();
         assert!(other.attached && other.incident.unwrap().id == first.id);
         let hide = IncidentEdit { visibility: Some(Visibility::Restricted), ..IncidentEdit::default() };
-        server.incidents.edit(operator(), first.id.clone(), IfMatch::Any, hide, None).await.unwrap();
+        server
+            .incidents
+            .edit(operator(), first.id.clone(), IfMatch::Any, hide, None, AlertTexts::default())
+            .await
+            .unwrap();
         assert!(report(device("dev_1"), None).await.unwrap().attached, "its own");
         let anew = report(device("dev_2"), None).await.unwrap();
         assert!(!anew.attached && anew.incident.unwrap().id != first.id);
@@ -376,10 +386,8 @@ fn long_finished_incidents_are_read_from_the_store_and_behave_alike() {
         for n in 0..5 {
             let incident = server.report().await;
             if n % 2 == 0 {
-                let canceled = IncidentTransition {
-                    reason: Some("a drill".to_owned()),
-                    ..IncidentTransition::new(Action::Cancel)
-                };
+                let canceled =
+                    IncidentTransition { note: Some("a drill".to_owned()), ..IncidentTransition::new(Action::Cancel) };
                 server.incidents.transition(operator(), incident.id.clone(), IfMatch::Any, canceled).await.unwrap();
             }
             ids.push(incident.id.clone());

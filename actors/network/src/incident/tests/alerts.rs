@@ -118,7 +118,7 @@ fn a_false_alarm_a_duplicate_and_a_cancel_cancel_the_alert() {
         let other = fixture.report(&commander(), flood(Severity::Minor));
         let id = active(&mut fixture, Severity::Minor);
         fixture.publish(&commander(), &id, Draft::default()).unwrap();
-        fixture.transition(&operator(), &id, complete_transition(action, &other, START)).unwrap();
+        fixture.transition(&commander(), &id, complete_transition(action, &other, START)).unwrap();
         let chain = chain(&fixture, &id);
         assert_eq!(chain[1].msg_type, MsgType::Cancel);
         assert_eq!(chain[1].references, [chain[0].reference()]);
@@ -155,7 +155,10 @@ fn a_change_of_the_incident_withdraws_an_unconfirmed_proposal() {
 fn an_alert_expires_at_its_time() {
     let mut fixture = RegistryFixture::new();
     let id = active(&mut fixture, Severity::Minor);
-    let draft = Draft { expires: Some(fixture.now.plus(HOUR)), ..Draft::default() };
+    let draft = Draft {
+        texts: AlertTexts { expires: Some(fixture.now.plus(HOUR)), ..AlertTexts::default() },
+        ..Draft::default()
+    };
     let alert = fixture.publish(&commander(), &id, draft).unwrap();
     fixture.advance(HOUR - Duration::from_millis(1));
     assert!(fixture.registry.alerts.get(&alert).unwrap().is_active(fixture.now));

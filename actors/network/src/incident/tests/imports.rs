@@ -4,7 +4,7 @@ use super::*;
 use crate::alert::{AlertInfo, AlertRecord, AlertState, Category, MsgType, Origin, Reference, Scope, Status};
 use muster_core::Kind;
 
-fn message(n: u64, msg_type: MsgType, references: &[u64]) -> AlertRecord {
+pub(super) fn message(n: u64, msg_type: MsgType, references: &[u64]) -> AlertRecord {
     let named = |n: u64| Reference {
         sender: "met@example.org".to_owned(),
         identifier: format!("MET-{n}"),
@@ -55,11 +55,12 @@ fn message(n: u64, msg_type: MsgType, references: &[u64]) -> AlertRecord {
         decided_by: None,
         reason: None,
         waits_until: None,
+        waits_for: None,
         version: 1,
     }
 }
 
-fn import(fixture: &mut RegistryFixture, message: AlertRecord) -> Result<ImportOutcome, Error> {
+pub(super) fn import(fixture: &mut RegistryFixture, message: AlertRecord) -> Result<ImportOutcome, Error> {
     let (plan, _, outcome) =
         fixture.decide(&operator(), |registry, context| registry.import(message, "<alert/>".to_owned(), context))?;
     fixture.apply(&plan);

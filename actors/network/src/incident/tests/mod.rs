@@ -6,6 +6,7 @@ mod durability;
 mod imports;
 mod lifecycle;
 mod properties;
+mod release;
 mod visibility;
 
 use std::cell::Cell;
@@ -16,7 +17,7 @@ use muster_geo::{Geometry, Point};
 
 use super::state::{IncidentRegistry, RequestContext};
 use super::*;
-use crate::alert::{Certainty, Severity, Urgency};
+use crate::alert::{AlertAction, Certainty, Severity, Urgency};
 use muster_core::ids::IdKind;
 use muster_core::precondition::IfMatch;
 use muster_core::principal::UserRole;
@@ -48,6 +49,11 @@ fn commander() -> By {
 
 fn second() -> By {
     person("second", UserRole::IncidentCommander)
+}
+
+/// A responder, to whom [`complete_transition`] assigns an incident.
+fn responder() -> By {
+    person("responder", UserRole::Responder)
 }
 
 fn viewer() -> By {
@@ -113,7 +119,9 @@ impl RegistryFixture {
     }
 
     fn edit(&mut self, by: &By, id: &str, edit: IncidentEdit) -> Result<(), Error> {
-        let plan = self.decide(by, |registry, context| registry.edit(id, IfMatch::Any, context, edit, None))?;
+        let plan = self.decide(by, |registry, context| {
+            registry.edit(id, IfMatch::Any, context, edit, None, AlertTexts::default())
+        })?;
         self.apply(&plan);
         Ok(())
     }
@@ -125,7 +133,7 @@ impl RegistryFixture {
     }
 
     fn confirm(&mut self, by: &By, alert: &str) -> Result<(), Error> {
-        let plan = self.decide(by, |registry, context| registry.confirm(alert, context))?;
+        let plan = self.decide(by, |registry, context| registry.confirm(alert, IfMatch::Any, context))?;
         self.apply(&plan);
         Ok(())
     }
@@ -140,6 +148,27 @@ impl RegistryFixture {
         self.apply(&plan);
     }
 
+    fn reject(&mut self, by: &By, alert: &str) -> Result<(), Error> {
+        let plan = self.decide(by, |registry, context| registry.reject(alert, "not so".to_owned(), context))?;
+        self.apply(&plan);
+        Ok(())
+    }
+
+    fn edit_alert(&mut self, by: &By, alert: &str, headline: &str) -> Result<(), Error> {
+        let texts = AlertTexts { headline: Some(headline.to_owned()), ..AlertTexts::default() };
+        let plan = self.decide(by, |registry, context| registry.edit_alert(alert, IfMatch::Any, texts, context))?;
+        self.apply(&plan);
+        Ok(())
+    }
+
+    fn end_alert(&mut self, by: &By, alert: &str, action: AlertAction) -> Result<String, Error> {
+        let (note, texts) = (Some("noted".to_owned()), AlertTexts::default());
+        let (plan, id) =
+            self.decide(by, |registry, context| registry.end_alert(alert, action, note, texts, context))?;
+        self.apply(&plan);
+        Ok(id)
+    }
+
     /// Returns the names of the events on a channel.
     fn published_on(&self, channel: &str) -> Vec<&str> {
         let published = self.published.iter().filter(|(_, channels)| channels.iter().any(|named| named == channel));
@@ -152,7 +181,7 @@ fn complete_transition(action: Action, other: &str, now: Millis) -> IncidentTran
     IncidentTransition {
         action,
         note: Some("noted".to_owned()),
-        reason: Some("with reason".to_owned()),
+        alert: AlertTexts::default(),
         details: TransitionDetails {
             severity: Some(Severity::Moderate),
             urgency: Some(Urgency::Expected),

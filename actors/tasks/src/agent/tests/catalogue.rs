@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use serde_json::json;
 
 use super::{agents, declared};
-use crate::agent::{Agents, CatalogueErrors};
+use crate::agent::{Agents, CatalogueFile};
 
 const TWELVE: [&str; 12] = [
     "code-explorer",
@@ -102,11 +102,19 @@ fn an_engine_that_no_feature_includes_prevents_the_start() {
 /// The agent of `benches/tasks`: no plan, and the instruction as its result.
 #[test]
 fn an_operators_own_agent_follows_the_built_in_ones() {
-    let own = include_str!("../../../../../benches/tasks/agents.toml").to_owned();
+    let text = include_str!("../../../../../benches/tasks/agents.toml");
+    let own = |text: &str| CatalogueFile { name: "own.toml".to_owned(), text: text.to_owned() };
     let engines: Vec<_> = muster_engines::all().collect();
-    let agents = Agents::with_own(&[own], &engines).unwrap();
+    let agents = Agents::with_own(&[own(text)], &engines).unwrap();
     assert_eq!(agents.list().last().map(|agent| agent.id.as_str()), Some("no-op"));
-    let twice = include_str!("../../../../../benches/tasks/agents.toml").repeat(2);
-    let CatalogueErrors(mistakes) = Agents::with_own(&[twice], &engines).unwrap_err();
-    assert!(mistakes.iter().any(|mistake| mistake.contains("no-op")), "{mistakes:?}");
+    let mistakes = |text: &str| Agents::with_own(&[own(text)], &engines).unwrap_err().0;
+    let line = text.lines().position(|line| line.starts_with("id = \"no-op\"")).unwrap() + 1;
+    let second = text.matches('\n').count() + line;
+    let found = mistakes(&text.repeat(2));
+    assert!(found.contains(&format!("own.toml, line {second}: the agent \"no-op\" is defined twice")), "{found:?}");
+    let found = mistakes(&text.replace("category = ", "categorie = "));
+    assert!(found.iter().all(|mistake| mistake.starts_with("own.toml, line ")), "{found:?}");
+    assert!(found[0].contains("categorie"), "{found:?}");
+    let [found] = &mistakes(&text.replace("category = \"", "category = \"un"))[..] else { panic!("one mistake") };
+    assert!(found.starts_with(&format!("own.toml, line {line}: agent no-op: there is no category")), "{found}");
 }

@@ -57,7 +57,7 @@ fn invalid_and_missing_params_are_reported_together() {
     let wrong = [
         ("body.params.rows", "type_error"),
         ("body.params.rules.0.check", "missing"),
-        ("body.params.colour", "value_error"),
+        ("body.params.colour", "extra_forbidden"),
     ];
     assert_eq!(problems[..3], wrong);
     assert_eq!(problems[3..], [("body.params.match_fields", "missing")]);

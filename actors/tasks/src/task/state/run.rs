@@ -15,6 +15,7 @@ impl Task {
         let data = json!({
             "task_id": self.record.id, "agent": self.record.agent, "from": null, "to": Status::Pending.name(),
             "reason": "accepted", "revision": self.record.revision,
+            "instruction": self.record.latest_instruction(),
         });
         self.note(transition, "task.state", data);
     }

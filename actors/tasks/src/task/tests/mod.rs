@@ -114,5 +114,6 @@ fn new(steps: Value) -> NewTask {
         params: json!({ "steps": steps }),
         timeout_seconds: 600,
         priority: Priority::Normal,
+        start: Start::AtOnce,
     }
 }

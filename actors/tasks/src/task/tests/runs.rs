@@ -143,3 +143,21 @@ fn estimates_come_from_history_once_there_is_enough() {
         assert!((40..=50).contains(&estimate.p50_seconds), "{}", estimate.p50_seconds);
     });
 }
+
+#[test]
+fn a_task_that_starts_paused_runs_once_it_is_resumed() {
+    test_world::run(|tree| async move {
+        let fixture = TaskFixture::new(&tree, TaskSettings::default()).await;
+        let held = NewTask { start: Start::Paused, ..new(json!([{ "do": "ok" }])) };
+        let id = fixture.tasks.run(held, &fixture.owner, None).await.unwrap().id;
+        assert_eq!(fixture.get(&id).await.status, Status::Paused, "from the first reply on");
+        test_world::after(Duration::from_secs(3_600)).await;
+        assert!(fixture.executor.begun().is_empty(), "nothing of it runs");
+        let paused = fixture.get(&id).await;
+        let [pause] = &paused.controls[..] else { panic!("{:?}", paused.controls) };
+        assert_eq!((pause.verb.name(), pause.outcome), ("pause", Some(Outcome::Applied)));
+        fixture.control(&id, Verb::Resume).await.unwrap();
+        let done = fixture.reaches(&id, Status::Succeeded).await;
+        assert!(done.paused_ms >= 3_600_000, "{}", done.paused_ms);
+    });
+}

@@ -34,7 +34,7 @@ pub(super) fn run(shared: &Shared) {
             },
             Ok(Err(LoadError::Stopped)) => return,
             Ok(Err(LoadError::Wrong(status))) => {
-                tracing::warn!(?status, "no embedding model");
+                tracing::info!(?status, "no embedding model");
                 shared.set_unable(status);
                 if shared.pause(None) {
                     continue;

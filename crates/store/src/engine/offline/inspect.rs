@@ -142,7 +142,8 @@ impl<'a> InspectionBuilder<'a> {
             count.bytes += rec.bytes.len() as u64;
             count.newest_schema = count.newest_schema.max(rec.schema);
         }
-        let known = self.migrations.iter().filter(|m| m.tree == tree).map(|m| m.to).max().unwrap_or(1);
+        let known = self.migrations.iter().filter(|m| m.tree == tree).map(|m| m.to).max();
+        let known = known.unwrap_or(1).max(tree.newest_schema());
         if rec.schema > known {
             let newer = StoreError::NewerSchema { found: rec.schema, known };
             self.problem(format!("{}/{}: {newer}", tree.name(), hex(key)));
