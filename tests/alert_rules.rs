@@ -104,7 +104,11 @@ async fn whoever_ends_an_incident_the_alert_of_two_people_stands_until_two_peopl
 
         let end = format!("/api/v1/alerts/{}", waits["id"].as_str().unwrap());
         assert_eq!(who.post(&format!("{end}/confirm"), &json!({})).await.status, 403);
-        assert_eq!(cap(&one, &end).await.status, muster_cap::Status::Draft, "no document to act on before it is released");
+        assert_eq!(
+            cap(&one, &end).await.status,
+            muster_cap::Status::Draft,
+            "no document to act on before it is released"
+        );
         let confirmed = other.post(&format!("{end}/confirm"), &json!({})).await;
         assert_eq!(confirmed.json()["data"]["state"], "published", "{}", confirmed.text);
         assert_eq!(cap(&viewer, &end).await.status, muster_cap::Status::Actual);

@@ -48,7 +48,8 @@ async fn who_may_read_audit_entries_does_and_nobody_else() {
 async fn entries_are_found_by_actor_action_resource_and_time_and_come_in_pages() {
     let muster = Muster::start(SETTINGS);
     let admin = muster.admin().await;
-    let id = async |client: &Client| client.get("/api/v1/auth/me").await.json()["data"]["id"].as_str().unwrap().to_owned();
+    let id =
+        async |client: &Client| client.get("/api/v1/auth/me").await.json()["data"]["id"].as_str().unwrap().to_owned();
     let (ann, root) = (id(&muster.person("ann", "viewer").await).await, id(&admin).await);
     let by_ann = entries(&admin, &format!("actor={ann}")).await;
     assert!(!by_ann.is_empty() && by_ann.iter().all(|entry| entry["actor"] == *ann), "{by_ann:?}");

@@ -194,7 +194,11 @@ fn what_stops_a_start_is_a_finding() {
     std::fs::remove_file(folder.join("own.toml")).unwrap();
     both(&agents, "agents", &["agents.files", "own.toml cannot be read"]);
 
-    both(&with("[firmware]\ntrusted_keys = [\"AAAA\"]\n"), "settings", &["config.toml, line ", "firmware.trusted_keys", "AAAA"]);
+    both(
+        &with("[firmware]\ntrusted_keys = [\"AAAA\"]\n"),
+        "settings",
+        &["config.toml, line ", "firmware.trusted_keys", "AAAA"],
+    );
     both(&with("[log]\nlevel = \"loud\"\n"), "settings", &["config.toml, line ", "log.level", "loud"]);
     both(&with("[engines]\ntime_seconds = 0\n"), "settings", &["config.toml, line ", "engines.time_seconds"]);
 }

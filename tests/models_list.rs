@@ -43,7 +43,8 @@ async fn unconfigured_models_are_listed_unless_they_are_left_out() {
     let hidden = client.get("/v1/models?configured=true").await.json();
     assert!(hidden["data"].as_array().unwrap().iter().all(|model| model["status"] != "unconfigured"), "{hidden}");
 
-    std::fs::write(folder.path().join("config.toml"), format!("{PROVIDERS}[models]\nlist_unconfigured = false\n")).unwrap();
+    std::fs::write(folder.path().join("config.toml"), format!("{PROVIDERS}[models]\nlist_unconfigured = false\n"))
+        .unwrap();
     let reloaded = client.post("/api/v1/admin/reload", &json!({})).await.json();
     assert_eq!(reloaded, json!({ "reloaded": ["models.list_unconfigured"], "needs_restart": [] }));
     for path in ["/v1/models", "/api/models"] {

@@ -342,7 +342,10 @@ async fn the_data_folder_belongs_to_its_owner_alone() {
 async fn a_start_with_a_provider_warns_of_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    settings(folder, "[[provider]]\nid = \"one\"\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\nmodels = [\"m\"]\n");
+    settings(
+        folder,
+        "[[provider]]\nid = \"one\"\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\nmodels = [\"m\"]\n",
+    );
     let process = Launch::new(folder).with("MUSTER__LLM__MODEL", "auto").with("MUSTER__LLM__CACHE", "none").start();
     let client = support::client::Client::new(&process.url);
     // Every module was probed, and the state of the model is known.

@@ -11,10 +11,10 @@ use muster_seal::{Passphrase, SealError, SealWriter};
 use muster_store::{DataFolder, Inspection, ReplacePolicy, inspect_backup};
 use serde_json::{Value, json};
 
+use crate::connection::TlsArgs;
 use crate::progress::Progress;
 use crate::sealed::{PassphraseArgs, Plain, SealedFile};
 use crate::{Environment, LocalServer, MissingFiles, Settings, block_on, connection, fail, locked};
-use crate::connection::TlsArgs;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct BackupArgs {
@@ -120,10 +120,10 @@ async fn remote(
         return Err(body.unwrap_or_else(|| format!("{server} is not a Muster server: {status} {text}")));
     }
     let (mut progress, mut bytes) = (Progress::new("backup", "bytes"), 0);
-    while let Some(chunk) =
-        response.chunk().await.map_err(|error| {
-            format!("the connection to {server} was interrupted: {}", connection::causes(&error))
-        })?
+    while let Some(chunk) = response
+        .chunk()
+        .await
+        .map_err(|error| format!("the connection to {server} was interrupted: {}", connection::causes(&error)))?
     {
         file.out.write_all(&chunk).map_err(|error| file.error(&error))?;
         bytes += chunk.len() as u64;

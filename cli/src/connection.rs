@@ -40,10 +40,7 @@ impl Authorities {
 }
 
 /// Builds a client that trusts `authorities`, or those of this machine.
-pub(crate) fn client(
-    authorities: Option<&Authorities>,
-    builder: impl Fn() -> ClientBuilder,
-) -> Result<Client, String> {
+pub(crate) fn client(authorities: Option<&Authorities>, builder: impl Fn() -> ClientBuilder) -> Result<Client, String> {
     install_tls();
     let built = match authorities {
         Some(authorities) => builder().tls_certs_only(authorities.certificates.clone()).build(),
@@ -101,14 +98,18 @@ fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> 
 fn remedy_of_tls(error: &rustls::Error) -> Option<String> {
     let certificate = match error {
         rustls::Error::InvalidCertificate(certificate) => certificate,
-        rustls::Error::InvalidMessage(_) => return Some("it does not serve HTTPS: give its URL with http://".to_owned()),
+        rustls::Error::InvalidMessage(_) => {
+            return Some("it does not serve HTTPS: give its URL with http://".to_owned());
+        }
         _ => return None,
     };
     Some(match certificate {
         // Another authority of the same name fails by the signature.
-        CertificateError::UnknownIssuer | CertificateError::BadSignature => "its certificate is signed by an unknown authority: pass --ca FILE with the \
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+            "its certificate is signed by an unknown authority: pass --ca FILE with the \
                                             certificate of that authority"
-            .to_owned(),
+                .to_owned()
+        }
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
             "its certificate is for another name: use the name that the certificate has".to_owned()
         }

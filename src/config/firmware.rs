@@ -54,7 +54,9 @@ impl Firmware {
             return bad("firmware.approvals", "takes 0 to 2");
         }
         if let Some(wrong) = self.trusted_keys.iter().find(|key| !is_public_key(key)) {
-            let why = format!("`{wrong}` is no Ed25519 public key: it takes the member `x` of the JWK, 32 bytes in base64url");
+            let why = format!(
+                "`{wrong}` is no Ed25519 public key: it takes the member `x` of the JWK, 32 bytes in base64url"
+            );
             return bad("firmware.trusted_keys", &why);
         }
         Ok(())

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::position::positioned;
-use crate::telemetry;
 use super::{Config, Secret};
+use crate::telemetry;
 
 /// Beginning of the variables that set settings.
 pub(super) const PREFIX: &str = "MUSTER__";

@@ -10,10 +10,10 @@ pub(super) fn positioned(error: ConfigError, text: &str, file: &str, variables: 
     let ConfigError::Bad { setting, why } = error else { return error };
     let variable = variables.iter().find(|variable| names(variable, &setting));
     match (variable, line_of(text, &setting)) {
-        (Some(variable), _) => ConfigError::InEnvironment { variable: variable.clone(), why: format!("{setting}: {why}") },
-        (None, Some(line)) => {
-            ConfigError::InFile { path: file.to_owned(), line, why: format!("{setting}: {why}") }
+        (Some(variable), _) => {
+            ConfigError::InEnvironment { variable: variable.clone(), why: format!("{setting}: {why}") }
         }
+        (None, Some(line)) => ConfigError::InFile { path: file.to_owned(), line, why: format!("{setting}: {why}") },
         (None, None) => ConfigError::Bad { setting, why },
     }
 }

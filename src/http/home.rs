@@ -91,8 +91,10 @@ impl Home {
     /// Renders the page. All texts are constants of the program.
     fn page(&self) -> String {
         let Self { summary, version, status, links, sections, .. } = self;
-        let links: String =
-            links.iter().map(|HomeLink { path, title }| format!("<dt><a href=\"{path}\">{path}</a><dd>{title}")).collect();
+        let links: String = links
+            .iter()
+            .map(|HomeLink { path, title }| format!("<dt><a href=\"{path}\">{path}</a><dd>{title}"))
+            .collect();
         let sections: String = sections.iter().map(|section| format!("<li>{section}")).collect();
         format!(
             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Muster</title>\n\

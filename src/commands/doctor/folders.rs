@@ -89,8 +89,7 @@ fn journal(what: &str, folder: &Path, loss: &str) -> Finding {
     if !folder.exists() {
         return Finding::good(what, "none yet: the first start makes it");
     }
-    let mend =
-        format!("make {} a folder that this user may write, or move it away: {loss}", folder.display());
+    let mend = format!("make {} a folder that this user may write, or move it away: {loss}", folder.display());
     let replayed = Journal::open(folder, 0, JournalOptions::default())
         .and_then(|journal| journal.replay(0, u64::MAX - 1, |_, _| {}));
     match replayed {

@@ -50,7 +50,8 @@ impl CatalogueFile {
             format!("{}, line {}: {}", self.name, line(&self.text, at), error.message())
         })?;
         let positions = toml::from_str::<Positions>(&self.text).map_or_else(|_| Vec::new(), |found| found.agent);
-        let place = |position: &Position| format!("{}, line {}: ", self.name, line(&self.text, position.id.span().start));
+        let place =
+            |position: &Position| format!("{}, line {}: ", self.name, line(&self.text, position.id.span().start));
         Ok((rows, positions.iter().map(place).collect()))
     }
 }
@@ -94,7 +95,8 @@ pub(super) fn read(
             Ok((more, found)) => {
                 rows.optional.extend(more.optional);
                 rows.category.extend(more.category);
-                places.extend(more.agent.iter().enumerate().map(|(nth, _)| found.get(nth).cloned().unwrap_or_default()));
+                places
+                    .extend(more.agent.iter().enumerate().map(|(nth, _)| found.get(nth).cloned().unwrap_or_default()));
                 rows.agent.extend(more.agent);
             }
             Err(mistake) => mistakes.push(mistake),
