@@ -13,7 +13,7 @@ use crate::chat::payer;
 
 /// Which models a list contains.
 #[derive(Debug, Request)]
-#[request(query)]
+#[request(query, open)]
 pub struct ModelsQuery {
     /// `true`: only models whose provider has credentials. `false`: all models. By default as `[models]
     /// list_unconfigured` of the settings says: all.

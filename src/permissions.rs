@@ -112,32 +112,3 @@ fn quoted<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     let quoted: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
     if quoted.is_empty() { "none".to_owned() } else { quoted.join(", ") }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// To write the page anew: `MUSTER_WRITE_DOCS=1 cargo nextest run --workspace -E 'test(the_page_of_permissions)'`.
-    #[test]
-    fn the_page_of_permissions_is_what_the_tables_say() {
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/permissions.md");
-        let page = page();
-        if std::env::var_os("MUSTER_WRITE_DOCS").is_some() {
-            std::fs::write(file, &page).unwrap();
-        }
-        let stored = std::fs::read_to_string(file).unwrap_or_default();
-        assert!(stored == page, "docs/permissions.md is stale: run this test with MUSTER_WRITE_DOCS=1");
-    }
-
-    #[test]
-    fn every_name_is_on_the_page() {
-        let page = page();
-        let roles = UserRole::ALL.iter().map(|role| role.name()).chain(Role::ALL.iter().map(|role| role.name()));
-        let scopes = Scope::ALL.iter().map(|scope| scope.name());
-        let permissions = Permission::ALL.iter().map(|permission| permission.name());
-        for name in roles.chain(scopes).chain(permissions) {
-            assert!(page.contains(&format!("| `{name}` |")), "{name}");
-        }
-        assert!(page.contains("| `incidents:write` |") && page.contains("`POST /api/v1/incidents`"));
-    }
-}

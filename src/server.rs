@@ -276,7 +276,7 @@ async fn reload_at(mut hangup: Signal, app: web::Data<App>) {
 }
 
 /// Response headers that pages of the permitted origins may read, besides those that every page may.
-const EXPOSED: [&str; 29] = [
+const EXPOSED: [&str; 33] = [
     "age",
     "anthropic-ratelimit-requests-limit",
     "anthropic-ratelimit-requests-remaining",
@@ -297,6 +297,10 @@ const EXPOSED: [&str; 29] = [
     "upload-offset",
     "www-authenticate",
     "x-muster-cache",
+    "x-muster-circuit",
+    "x-muster-fallback",
+    "x-muster-model",
+    "x-muster-provider",
     "x-ratelimit-limit",
     "x-ratelimit-limit-requests",
     "x-ratelimit-limit-tokens",

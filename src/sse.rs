@@ -161,7 +161,7 @@ impl<F: Frames + Unpin> Body<F> {
                 BodyState::Waiting(opening) => match opening.as_mut().poll(context) {
                     Poll::Pending => break,
                     Poll::Ready(Ok((parts, frames))) => {
-                        announce(&AnsweredBy::from(&parts), out);
+                        announce(&AnsweredBy::from(&parts), &mut self.out);
                         self.state = BodyState::Answering { parts: Box::pin(parts), frames, started: false };
                     }
                     Poll::Ready(Err(HttpError(error))) => {

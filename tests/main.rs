@@ -48,6 +48,7 @@ mod money;
 mod monitor;
 mod operations;
 mod otel;
+mod permissions;
 mod prompt;
 mod public_feed;
 mod realtime;

@@ -9,6 +9,7 @@ use muster_identity::NewServiceAccount;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::connection::TlsArgs;
 use crate::session::UserClient;
 use crate::{Environment, LocalServer, Settings, block_on, fail};
 
@@ -19,6 +20,8 @@ pub(super) struct ServiceAccountsArgs {
     /// Use the running server of `muster login` [default: use the data directory].
     #[arg(long, global = true)]
     remote: bool,
+    #[command(flatten)]
+    tls: TlsArgs,
     /// Print the result as JSON.
     #[arg(long, global = true)]
     json: bool,
@@ -116,7 +119,7 @@ impl ValueEnum for ServiceRoleArg {
 
 pub(super) fn run(args: ServiceAccountsArgs, environment: &Environment, server: &impl LocalServer) -> ExitCode {
     let result = if args.remote {
-        block_on(remote(args.command, environment))
+        block_on(remote(args.command, &args.tls, environment))
     } else {
         server.service_accounts(&args.settings, args.command)
     };
@@ -129,9 +132,9 @@ pub(super) fn run(args: ServiceAccountsArgs, environment: &Environment, server: 
 }
 
 /// Runs the command on the server of the stored login.
-async fn remote(command: ServiceAccountsCommand, environment: &Environment) -> Result<Value, String> {
+async fn remote(command: ServiceAccountsCommand, tls: &TlsArgs, environment: &Environment) -> Result<Value, String> {
     const PATH: &str = "/api/v1/service-accounts";
-    let client = &UserClient::open(environment)?;
+    let client = &UserClient::open(environment, tls)?;
     let data = |response: Value| response.get("data").cloned().unwrap_or(response);
     let patch = |id: String, patch: Value| async move {
         client.call(Method::PATCH, &format!("{PATH}/{id}"), Some(&patch), Some("*")).await.map(data)

@@ -25,6 +25,8 @@ pub(super) struct EventRow {
 pub(super) enum Data {
     /// A new record without these fields, which only HTTP responses have.
     Created(&'static str, &'static [&'static str]),
+    /// A whole record, and further fields.
+    Whole(&'static str, fn() -> Value),
     /// The fields of a record that changed, and further fields.
     Changed(&'static str, fn() -> Value),
     /// A record that the channel no longer covers.
@@ -94,10 +96,7 @@ const DISASTER: [EventRow; 18] = [
             "alert.expired",
         ],
         "An alert was published or changed; `supersedes` lists the alerts that it replaces",
-        Data::Fields(|| {
-            json!({ "allOf": [reference("Alert"), { "type": "object", "required": ["supersedes"], "properties": {
-                "supersedes": { "type": "array", "items": { "type": "string" } } } }] })
-        }),
+        Data::Whole("Alert", || json!({ "supersedes": { "type": "array", "items": { "type": "string" } } })),
     ),
     row(DEVICES, &["device.created"], "A device was registered", Data::Created("DeviceBody", &[])),
     row(DEVICES, &["device.updated"], "Fields of a device changed", {
@@ -240,19 +239,8 @@ fn message(name: &str, row: &EventRow, schemas: &Map<String, Value>) -> Value {
 impl Data {
     fn schema(&self, schemas: &Map<String, Value>) -> Value {
         match self {
-            Self::Created(record, without) => {
-                let mut whole = schemas.get(*record).cloned().unwrap_or_default();
-                if let Some(properties) = whole.get_mut("properties").and_then(Value::as_object_mut) {
-                    properties.retain(|name, _| !without.contains(&name.as_str()));
-                }
-                if let Some(required) = whole.get_mut("required").and_then(Value::as_array_mut) {
-                    required.retain(|name| !without.iter().any(|field| name == field));
-                }
-                if let Some(whole) = whole.as_object_mut() {
-                    whole.insert("additionalProperties".to_owned(), json!(false));
-                }
-                whole
-            }
+            Self::Created(record, without) => whole(schemas, record, without, &json!({})),
+            Self::Whole(record, more) => whole(schemas, record, &[], &more()),
             Self::Changed(record, more) => {
                 let properties = schemas.get(*record).and_then(|schema| schema.get("properties"));
                 let patch = json!({ "type": "object", "properties": properties, "additionalProperties": false });
@@ -267,4 +255,19 @@ impl Data {
             Self::Example(example, types) => typed(&example(), types()),
         }
     }
+}
+
+/// Returns the schema of a record without some of its fields, with others beside them, and with no further ones.
+fn whole(schemas: &Map<String, Value>, record: &str, without: &[&str], more: &Value) -> Value {
+    let schema = schemas.get(record).cloned().unwrap_or_default();
+    let field = |name: &str| schema.get(name).cloned().unwrap_or_default();
+    let mut properties = field("properties").as_object().cloned().unwrap_or_default();
+    properties.retain(|name, _| !without.contains(&name.as_str()));
+    let more = more.as_object().cloned().unwrap_or_default();
+    let required = field("required");
+    let required = required.as_array().into_iter().flatten().filter_map(Value::as_str);
+    let required: Vec<&str> =
+        required.filter(|name| !without.contains(name)).chain(more.keys().map(String::as_str)).collect();
+    properties.extend(more.clone());
+    object(json!(properties), &required)
 }

@@ -240,8 +240,8 @@ pub fn refuse_query(request: &HttpRequest) -> Result<(), Error> {
         return Ok(());
     }
     match Dialect::of(request.path()) {
-        Dialect::Disaster | Dialect::Agent | Dialect::Medical => from_query::<NoQuery>(request).map(|_| ()),
-        Dialect::A | Dialect::B | Dialect::Messages => Ok(()),
+        Dialect::Disaster | Dialect::Agent => from_query::<NoQuery>(request).map(|_| ()),
+        Dialect::A | Dialect::B | Dialect::Messages | Dialect::Medical => Ok(()),
     }
 }
 

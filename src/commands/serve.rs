@@ -55,6 +55,9 @@ async fn welcome(app: &App, url: &str, first_key: Option<&str>) {
         match app.model.status() {
             ModelStatus::Loading { .. } => continue,
             // Where a provider answers, or the model is switched off, nothing is amiss.
+            ModelStatus::Absent { .. } if app.live().config.llm.model == "none" => {
+                tracing::info!("the embedded model is switched off");
+            }
             ModelStatus::Absent { mend } if app.live().remote_providers() > 0 => {
                 tracing::info!(%mend, "the embedded model is not installed; the providers answer");
             }

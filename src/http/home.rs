@@ -11,8 +11,8 @@ use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::error::sets::{Agent, OpenErrors};
-use crate::guard::Open;
+use crate::error::sets::{Agent, PageErrors};
+use crate::guard::Page;
 
 /// The manual, whose sections the page lists.
 const README: &str = include_str!("../../README.md");
@@ -112,8 +112,8 @@ impl Home {
 /// other client.
 #[utoipa::path(get, path = "/", tag = "docs", operation_id = "show_home",
     responses((status = 200, description = "What the server is, and how it is",
-        content((Home = "application/json"), (String = "text/html"))), OpenErrors<Agent>))]
-pub async fn home(_open: Open, request: HttpRequest, app: web::Data<App>) -> HttpResponse {
+        content((Home = "application/json"), (String = "text/html"))), PageErrors<Agent>))]
+pub async fn home(_page: Page, request: HttpRequest, app: web::Data<App>) -> HttpResponse {
     let home = Home::of(&app);
     let accepted = request.headers().get(ACCEPT).and_then(|accepted| accepted.to_str().ok()).unwrap_or_default();
     let mut response = HttpResponse::Ok();
@@ -133,8 +133,8 @@ pub async fn home(_open: Open, request: HttpRequest, app: web::Data<App>) -> Htt
 /// Returns the manual of this version, as Markdown.
 #[utoipa::path(get, path = "/README.md", tag = "docs", operation_id = "get_manual",
     responses((status = 200, description = "The manual", body = String, content_type = "text/plain"),
-        OpenErrors<Agent>))]
-pub async fn manual(_open: Open) -> HttpResponse {
+        PageErrors<Agent>))]
+pub async fn manual(_page: Page) -> HttpResponse {
     HttpResponse::Ok().content_type("text/plain; charset=utf-8").body(README)
 }
 

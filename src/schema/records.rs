@@ -1,6 +1,7 @@
 //! Completes the schemas of responses by the types that serialize them: names of states and kinds, times, bounds of
 //! numbers, and the members of objects within a record.
 
+use muster_core::health::OverallStatus;
 use muster_core::principal::{Permission, UserRole};
 use muster_identity::keys::{LimitOverride, PlanA, PlanB, Role, Scope};
 use muster_network::{alert, device, firmware, geofence, incident};
@@ -32,6 +33,24 @@ fn words<'w>(words: impl IntoIterator<Item = &'w str>, places: &'static [&'stati
 fn lists<'w>(members: impl IntoIterator<Item = &'w str>, places: &'static [&'static str]) -> Row {
     let Row { schema, places } = words(members, places);
     Row { schema: schema.map(|items| json!({ "type": "array", "items": items })), places }
+}
+
+/// A list of objects.
+fn list(item: Value, places: &'static [&'static str]) -> Row {
+    Row { schema: Some(json!({ "type": "array", "items": item })), places }
+}
+
+/// Objects whose members are another's: parameters, results, JSON Schemas.
+fn any(places: &'static [&'static str]) -> Row {
+    Row { schema: Some(json!({ "type": "object", "additionalProperties": true })), places }
+}
+
+/// A call to a provider, as it is reported.
+fn attempt() -> Value {
+    let text = json!({ "type": "string" });
+    let latency = json!({ "type": "integer", "format": "int64", "minimum": 0 });
+    json!({ "type": "object", "required": ["provider", "model", "outcome", "latency_ms"], "properties": {
+        "provider": text, "model": text, "outcome": text, "latency_ms": latency } })
 }
 
 /// Fields that hold GeoJSON, whose types read themselves.
@@ -108,6 +127,24 @@ fn rows() -> Vec<Row> {
             muster_engines::Family::ALL.map(muster_engines::Family::name),
             &["EngineBody.family", "EngineEntry.family"],
         ),
+        of::<task::Priority>(&["TaskBody.priority"]),
+        of::<task::Abort>(&["ControlAnswer.abort"]),
+        of::<task::RedirectMode>(&["BulkBody.mode"]),
+        words(["pause", "resume", "kill", "redirect"], &["BulkBody.verb", "PendingBody.verb"]),
+        words(["debug", "info", "warn", "error"], &["LineBody.level"]),
+        of::<device::Slot>(&["FirmwareBody.slot"]),
+        of::<device::FirmwareSync>(&["FirmwareBody.sync"]),
+        words(
+            [OverallStatus::Operational, OverallStatus::Degraded, OverallStatus::Outage].map(OverallStatus::name),
+            &["HealthReport.status"],
+        ),
+        words(["published", "promoted", "dropped", "revoked"], &["KeyChange.change"]),
+        words(
+            ["raw", "swu", "raucb", "mender", "delta", "tar", "config"],
+            &["ArtifactBody.format", "NewArtifactBody.format"],
+        ),
+        words(["system", "developer", "user", "assistant", "tool"], &["ChatMessageAgent.role", "ChatMessageB.role"]),
+        words(["max_output_tokens", "content_filter"], &["Incomplete.reason"]),
         words(["pure", "workspace"], &["EngineBody.nature", "EngineEntry.nature"]),
         words(["hybrid", "text", "semantic"], &["SearchBody.mode"]),
         words(["gap", "epoch", "limit"], &["ChannelHistory.why"]),
@@ -120,6 +157,26 @@ fn rows() -> Vec<Row> {
         always("function", &["ToolCallB.type"]),
         always("message", &["MessagesAnswer.type"]),
         always("error", &["ErrorMessages.type"]),
+        always("output_text", &["OutputText.type"]),
+        always("disabled", &["ResponseObject.truncation"]),
+        always("OKP", &["Jwk.kty"]),
+        always("Ed25519", &["Jwk.crv"]),
+        always("EdDSA", &["Jwk.alg"]),
+        always("sig", &["Jwk.use"]),
+        of::<Option<incident::PriorityOverride>>(&["Incident.priority_override", "ReportedIncident.priority_override"]),
+        list(attempt(), &["ChatReplyAgent.attempts", "GatewayReply.attempts"]),
+        any(&[
+            "TaskBody.params",
+            "TaskBody.result",
+            "AgentBody.parameters",
+            "AgentEntry.parameters",
+            "EngineBody.example",
+            "EngineBody.input_schema",
+            "EngineBody.output_schema",
+            "EventBodyOfTask.data",
+            "ContentBlockToolUse.input",
+            "MessagesTool.input_schema",
+        ]),
     ]
 }
 
@@ -152,6 +209,15 @@ fn apply(components: &mut Map<String, Value>) -> Vec<&'static str> {
 /// Completes one property; returns whether that changed it.
 fn complete(properties: &mut Value, name: &str, traced: &Value) -> bool {
     let Some(property) = properties.get_mut(name) else { return false };
+    let says = |name: &str| property.get(name).is_some();
+    if !["type", "$ref", "oneOf", "allOf", "enum"].into_iter().any(says) {
+        // Nothing is said: null included.
+        let Some((own, traced)) = property.as_object().zip(traced.as_object()) else { return false };
+        let whole = own.clone().into_iter().chain(traced.clone()).collect();
+        let is_any = traced.is_empty();
+        *property = Value::Object(whole);
+        return !is_any;
+    }
     // Whether null is sent is said by the response's own type.
     let traced = not_null(traced.clone());
     match refined(property, traced) {

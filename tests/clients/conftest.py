@@ -12,7 +12,7 @@ spec = importlib.util.spec_from_file_location("openai_client_fixtures", SHARED /
 fixtures = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(fixtures)
 
-start, upstream, muster = fixtures.start, fixtures.upstream, fixtures.muster
+start, upstream, muster, embedded = fixtures.start, fixtures.upstream, fixtures.muster, fixtures.embedded
 
 
 @pytest.fixture

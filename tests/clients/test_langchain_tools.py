@@ -59,6 +59,8 @@ def messages(muster, model, **more):
 
 
 APIS = [chat_completions, responses, messages]
+# One loop for all: the clients keep their connections, which belong to the loop that opened them.
+LOOP = asyncio.Runner()
 
 
 async def streamed_asynchronously(model, turns):
@@ -75,8 +77,8 @@ def added(chunks):
 WAYS = {
     "whole": lambda model, turns: model.invoke(turns),
     "streamed": lambda model, turns: added(list(model.stream(turns))),
-    "asynchronously": lambda model, turns: asyncio.run(model.ainvoke(turns)),
-    "streamed-asynchronously": lambda model, turns: asyncio.run(streamed_asynchronously(model, turns)),
+    "asynchronously": lambda model, turns: LOOP.run(model.ainvoke(turns)),
+    "streamed-asynchronously": lambda model, turns: LOOP.run(streamed_asynchronously(model, turns)),
 }
 
 
@@ -118,3 +120,28 @@ def test_an_agent_calls_its_tools_and_answers(kinds, api, kind):
     results = [turn.content for turn in turns if isinstance(turn, ToolMessage)]
     assert results == [f"rain in {given['city']}" for given in ARGUMENTS]
     assert turns[-1].text == DONE
+
+
+class Embedded:
+    """The server with the model in process, as the functions above name servers."""
+
+    def __init__(self, client):
+        self.key, self.origin = client.api_key, str(client.base_url).removesuffix("/v1/")
+
+
+@pytest.mark.parametrize("way", ["whole", "streamed"])
+@pytest.mark.parametrize("api", APIS)
+def test_the_embedded_model_calls_the_tool_that_is_asked_for(embedded, api, way):
+    model = api(Embedded(embedded), "default", max_tokens=64).bind_tools([weather])
+    reply = WAYS[way](model, [HumanMessage("How is the weather in Ulm?")])
+    assert [call["name"] for call in reply.tool_calls][:1] == ["weather"]
+    assert all(isinstance(call["args"]["city"], str) for call in reply.tool_calls)
+    # What has nothing to do with the tool is answered with text.
+    other = WAYS[way](model, [HumanMessage("Say hello.")])
+    assert other.text and not other.tool_calls
+
+
+@pytest.mark.parametrize("api", [chat_completions, messages])
+def test_a_structured_answer_of_the_embedded_model(embedded, api):
+    model = api(Embedded(embedded), "muster-core", max_tokens=64)
+    assert isinstance(model.with_structured_output(weather, method="function_calling").invoke(QUESTION), weather)

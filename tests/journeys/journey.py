@@ -93,7 +93,16 @@ class Installation(Muster):
         """Runs the command line in the folder; returns what it printed."""
         stdin, variables = more.pop("stdin", ""), self.environment(**more)
         command = [str(binary()), *map(str, arguments)]
-        done = subprocess.run(command, env=variables, cwd=self.folder, input=stdin, text=True, capture_output=True, timeout=120)
+        done = subprocess.run(
+            command,
+            env=variables,
+            cwd=self.folder,
+            input=stdin,
+            text=True,
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
         if check:
             assert done.returncode == 0, f"muster {' '.join(command[1:])}: {done.stdout}{done.stderr}"
         return done
@@ -102,8 +111,13 @@ class Installation(Muster):
         """Starts the command line in the folder, to go on beside the journey."""
         command = [str(binary()), *map(str, arguments)]
         return subprocess.Popen(
-            command, env=self.environment(**more), cwd=self.folder, text=True, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            command,
+            env=self.environment(**more),
+            cwd=self.folder,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
 
     def settings(self, text):
@@ -139,7 +153,11 @@ class Feed:
         url = origin.replace("http://", "ws://") + path
         headers = {"authorization": f"Bearer {credential}"}
         self.socket = connect(
-            url, additional_headers=headers, subprotocols=["muster.v1.json"], proxy=None, open_timeout=WITHIN_S,
+            url,
+            additional_headers=headers,
+            subprotocols=["muster.v1.json"],
+            proxy=None,
+            open_timeout=WITHIN_S,
             legacy=True,
         )
         self.seen, self.sent = [], 0

@@ -17,10 +17,13 @@ FORMS = [
     # The number of an incident.
     (r"\b\d{4}-\d{6}\b", r"\d{4}-\d{6}"),
     (r'(?<="epoch":")[0-9a-f]+', "[0-9a-f]+"),
+    # As versions of jq differ.
+    (r"\b0\.0\b", r"0(?:\.0)?"),
     (r"\b\d+\.\d{4,}\b", r"\d+\.\d+(?:e-\d+)?"),
     (r"\bin \d+ s\b", r"in \d+ s"),
     # What a model says, and how long it took to say it.
     (r'(?<="content":)"(?:[^"\\]|\\.)*"', r'"(?:[^"\\]|\\.)*"'),
+    (r'(?<="finish_reason":)"(?:stop|length)"', '"(?:stop|length)"'),
     (r'(?<="arguments":)"(?:[^"\\]|\\.)*"', r'"(?:[^"\\]|\\.)*"'),
 ]
 MEASURED = (

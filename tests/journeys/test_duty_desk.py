@@ -1,10 +1,8 @@
 """The duty desk's first day: from the first login to a finished rollout of firmware and a cancelled alert."""
 
-import hashlib
 import json
 import signal
 
-from ed25519 import Key
 from journey import ANY_VERSION, PASSWORD
 
 DEVICES = 6
@@ -20,7 +18,7 @@ def test_from_the_first_login_to_a_finished_rollout_and_a_cancelled_alert(instal
     dashboard = desk.feed(people["ann"], "incidents", "alerts", "devices", "firmware")
     fleet, release_key = connect_devices(desk, dashboard)
     incident, alert = warn_of_the_flood(desk, people, dashboard)
-    roll_out_firmware(people, dashboard, release_key)
+    roll_out_firmware(desk, people, dashboard, release_key)
     cancel_the_alert(desk, people, dashboard, incident, alert)
 
     fleet.send_signal(signal.SIGINT)
@@ -54,19 +52,22 @@ def hire(desk):
     listed = desk.muster("users", "--remote", "list").stdout
     assert all(role in listed for role in roles.values()), listed
     # Who was hired for one thing cannot do another.
-    people["ann"].call("POST", "/api/v1/users", {"email": "x@example.org", "password": PASSWORD, "role": "viewer"}).must(403)
+    people["ann"].call(
+        "POST", "/api/v1/users", {"email": "x@example.org", "password": PASSWORD, "role": "viewer"}
+    ).must(403)
     people["admin"] = desk.login()
     return people
 
 
 def connect_devices(desk, dashboard):
     """Sirens register and come online. They trust one key for firmware."""
-    release_key = Key()
-    (desk.folder / "release.jwk").write_text(json.dumps(release_key.jwk))
+    keygen = desk.muster("firmware", "keygen", "--key", "release.jwk", "--name", "release")
+    release_key = json.loads(keygen.stdout)
+    (desk.folder / "public.jwk").write_text(json.dumps(release_key["public_key"]))
     (desk.folder / "quick.toml").write_text(PROFILE)
     fleet = desk.start_muster(
         *("simulate", "devices", "--server", desk.origin, "--count", DEVICES, "--profile", "quick.toml"),
-        *("--register", "--state", "fleet.json", "--signing-key", "release.jwk", "--json"),
+        *("--register", "--state", "fleet.json", "--signing-key", "public.jwk", "--json"),
     )
     online = set()
     while len(online) < DEVICES:
@@ -100,19 +101,18 @@ def atom(caller):
     return caller.get("/api/v1/alerts/feed.atom").text
 
 
-def roll_out_firmware(people, dashboard, release_key):
+def roll_out_firmware(desk, people, dashboard, release_key):
     """A signed image is approved by another person, tried on some devices, then installed on all."""
     fay, gus, admin = people["fay"], people["gus"], people["admin"]
-    admin.post("/api/v1/firmware/keys", {"name": "release", "public_key": release_key.jwk})
-    manifest = {"name": "simulated", "version": "1.1.0", "sequence": 2, "vendor": "muster", "hw_class": "sim-1"}
-    manifest |= {"size": len(IMAGE), "sha256": hashlib.sha256(IMAGE).hexdigest(), "format": "raw"}
-    artifact = fay.post("/api/v1/firmware/artifacts", manifest).data["id"]
+    admin.post("/api/v1/firmware/keys", release_key)
+    (desk.folder / "siren.img").write_bytes(IMAGE)
+    arguments = ("--name", "siren", "--version", "1.1.0", "--sequence", 2, "--vendor", "muster", "--hw-class", "sim-1")
+    signed = json.loads(desk.muster("firmware", "sign", "siren.img", "--key", "release.jwk", *arguments).stdout)
+    artifact = fay.post("/api/v1/firmware/artifacts", signed["artifact"]).data["id"]
     content = f"/api/v1/firmware/artifacts/{artifact}/content"
     fay.call("PUT", content, raw=IMAGE, kind="application/octet-stream").must(200, 201, 204)
-    header = {"alg": "EdDSA", "typ": "fw-manifest+jws", "kid": release_key.thumbprint}
-    whole = {"hw_revisions": [], "expires_at": None, "min_current_sequence": None}
-    signed = release_key.jws(header, manifest | whole)
-    assert fay.post(f"/api/v1/firmware/artifacts/{artifact}/verify", {"manifest_jws": signed}).data["state"] == "ready"
+    verified = fay.post(f"/api/v1/firmware/artifacts/{artifact}/verify", {"manifest_jws": signed["manifest_jws"]})
+    assert verified.data["state"] == "ready"
     job = {"artifact_id": artifact, "target": {"group": "simulated"}}
     job["policy"] = {"groups": [{"pct": 34, "soak_s": 0}, {"pct": 100}]}
     job = fay.post("/api/v1/firmware/jobs", job).data["id"]
@@ -126,8 +126,17 @@ def roll_out_firmware(people, dashboard, release_key):
 
 
 def cancel_the_alert(desk, people, dashboard, incident, alert):
-    """The dyke held: the warning is taken back, and everybody who was warned learns it."""
-    people["ann"].post(f"/api/v1/incidents/{incident}/cancel", {"reason": "the dyke held"}, ANY_VERSION)
+    """The dyke held: the warning is taken back by two people, as it was given, and everybody who was warned learns it."""
+    ann, ben = people["ann"], people["ben"]
+    changed = ann.post(f"/api/v1/incidents/{incident}/cancel", {"note": "the dyke held"}, ANY_VERSION).data
+    assert changed["state"] == "canceled"
+    cancel = changed["pending_alert"]
+    assert (cancel["msg_type"], cancel["state"]) == ("Cancel", "pending_second"), cancel
+    # Until then the warning stands.
+    assert ann.get(f"/api/v1/alerts/{alert['id']}").data["state"] == "published"
+    waiting = ben.get("/api/v1/alerts?state=pending_second").data["alerts"]
+    assert [one["id"] for one in waiting] == [cancel["id"]]
+    ann.call("POST", f"/api/v1/alerts/{cancel['id']}/confirm", {}).must(403)
+    assert ben.post(f"/api/v1/alerts/{cancel['id']}/confirm").data["state"] == "published"
     dashboard.event("alert.canceled")
-    assert "Cancel" in people["ann"].get("/api/v1/alerts?limit=50").text
-    assert people["ann"].get(f"/api/v1/incidents/{incident}").data["state"] == "canceled"
+    assert "Cancel" in atom(ann), "the feed says that the warning is over"

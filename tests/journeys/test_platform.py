@@ -63,7 +63,9 @@ def answers_come_from_the_next_provider(platform, app, first, second):
     words = [chunk.choices[0].delta.content or "" for chunk in streamed if chunk.choices]
     assert "".join(words) == ANSWER
     assert len(second.requests) == 4
-    answer = platform.with_key(app).post("/api/llm/chat", {"messages": [{"role": "user", "content": "Hi"}], "model": "echo"})
+    answer = platform.with_key(app).post(
+        "/api/llm/chat", {"messages": [{"role": "user", "content": "Hi"}], "model": "echo"}
+    )
     attempts = [(attempt["provider"], attempt["outcome"]) for attempt in answer.body["attempts"]]
     assert attempts[-1] == ("second", "ok") and answer.body["provider"] == "second", attempts
     with pytest.raises(openai.NotFoundError):
@@ -89,12 +91,12 @@ def settings_are_reloaded(platform, app, providers):
     admin = platform.with_key()
     third = Upstream.start()
     providers.append(third)
-    platform.settings(configured([third, providers[1]], names=("third", "second")) + "[memory]\nshared = [\"team\"]\n")
+    platform.settings(configured([third, providers[1]], names=("third", "second")) + '[memory]\nshared = ["team"]\n')
     reloaded = admin.post("/api/v1/admin/reload").body
     assert reloaded == {"reloaded": ["chain.order", "provider"], "needs_restart": ["memory.shared"]}
     assert hello(platform.client(app)).choices[0].message.content == ANSWER
     assert len(third.requests) == 1
-    platform.settings("[chain]\nretries = \"many\"\n")
+    platform.settings('[chain]\nretries = "many"\n')
     refused = admin.call("POST", "/api/v1/admin/reload").must(422)
     assert "config.toml, line" in refused.text and "retries" in refused.text, refused.text
     assert hello(platform.client(app)).choices[0].message.content == ANSWER
@@ -105,7 +107,9 @@ def a_backup_is_restored(platform, app, providers, tmp_path):
     """A backup of the running server opens elsewhere, with its keys; with a wrong passphrase it does not."""
     file = tmp_path / "muster.backup"
     secret = {"MUSTER_BACKUP_PASSPHRASE": PASSPHRASE}
-    printed = platform.muster("backup", "--server", platform.origin, "--to", file, MUSTER_API_KEY=platform.key, **secret)
+    printed = platform.muster(
+        "backup", "--server", platform.origin, "--to", file, MUSTER_API_KEY=platform.key, **secret
+    )
     assert "encrypted, read back and verified" in printed.stdout
     # Made after the backup: the restored server does not know it.
     later = platform.with_key().post("/api/v1/keys", {"name": "later", "scopes": ["chat"]}).body["key"]

@@ -115,8 +115,7 @@ async fn a_parameter_of_a_handshake_is_refused_not_ignored() {
     let muster = Muster::start("");
     let token = admin_token(&muster).await;
     for path in ["/api/v1/realtime", "/api/q62/dashboard/agents"] {
-        let url = format!("ws://{}{path}?token={token}", muster.address);
-        let refused = Socket::handshake_at(&url, &[]).await.err().unwrap();
+        let refused = Socket::handshake(&muster, &format!("{path}?token={token}"), &[]).await.err().unwrap();
         assert!(matches!(refused.status, 400 | 422), "{}", refused.body);
         assert!(refused.body.contains("unknown query parameter `token`"), "{}", refused.body);
     }

@@ -28,7 +28,9 @@ control = 1000000
 ";
 
 /// Paths whose parameters are not refused, with the reason.
-const ANY_QUERY: [(&str, &str); 6] = [
+const ANY_QUERY: [(&str, &str); 8] = [
+    ("/", "the page that a browser opens first"),
+    ("/README.md", "a page of a browser"),
     ("/v1/", "OpenAI's and Anthropic's wire: their clients send parameters, such as `?beta=true`"),
     ("/api/chat", "interface A follows the wire of an AI platform: contract 0"),
     ("/api/models", "interface A"),
@@ -56,7 +58,7 @@ const FREE: [(&str, &str); 8] = [
 ];
 
 fn is_in(path: &str, list: &[(&str, &str)]) -> bool {
-    list.iter().any(|(start, _)| path.starts_with(start))
+    list.iter().any(|(start, _)| path == *start || start.len() > 1 && path.starts_with(start))
 }
 
 /// Everything that a route could have changed.

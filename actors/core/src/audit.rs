@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     async fn log(entries: &[AuditEntry]) -> AuditLog {
-        let store = std::sync::Arc::new(MemStore::new());
+        let store = std::sync::Arc::new(MemStore::default());
         let ops = entries.iter().map(|entry| entry.op().unwrap()).collect();
         store.commit(Batch { ops, ..Batch::default() }).await.unwrap();
         AuditLog::new(store)
@@ -210,8 +210,8 @@ mod tests {
         assert_eq!(of(AuditFilter { actor: text("usr_2"), ..AuditFilter::default() }).await, [2, 1]);
         assert_eq!(of(AuditFilter { action: text("task_kill"), ..AuditFilter::default() }).await, [3, 1]);
         assert_eq!(of(AuditFilter { action: text("task_*"), ..AuditFilter::default() }).await, [3, 2, 1]);
-        assert_eq!(of(AuditFilter { action: text("task_"), ..AuditFilter::default() }).await, []);
-        assert_eq!(of(AuditFilter { resource: text("dev_2"), ..AuditFilter::default() }).await, []);
+        assert_eq!(of(AuditFilter { action: text("task_"), ..AuditFilter::default() }).await, [0_u64; 0]);
+        assert_eq!(of(AuditFilter { resource: text("dev_2"), ..AuditFilter::default() }).await, [0_u64; 0]);
         let (from, to) = (Some(entries[1].at), Some(entries[3].at));
         assert_eq!(of(AuditFilter { from, to, ..AuditFilter::default() }).await, [2, 1]);
     }

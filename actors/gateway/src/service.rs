@@ -62,8 +62,8 @@ impl Chain {
         if let Some(place) = &place {
             let Candidate { provider_id, model_id, .. } = served.route.candidate.clone();
             let content = CachedContent::Whole(Box::new(reply.clone()));
-            let substitute = served.substitute;
-            place.store(CachedAnswer { provider_id, model_id, substitute, usage, content }, size_of(&reply));
+            let answer = CachedAnswer { provider_id, model_id, substitute: served.substitute, usage, content };
+            place.store(answer, size_of(&reply));
         }
         Ok(CompletedChat {
             cache: if place.is_some() { CacheUse::Miss } else { CacheUse::Off },

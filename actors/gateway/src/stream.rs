@@ -7,13 +7,13 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures::{Stream, StreamExt};
-use muster_providers::{ChatEvent, ChatStream, Fault, Phase, Price};
+use muster_providers::{ChatEvent, ChatStream, Fault, Phase, Price, Usage};
 use tokio::time::Instant;
 
 use super::account::StreamAccount;
 use super::balance::InFlight;
 use super::breaker::Permit;
-use super::cache::{CachePlace, CacheUse, CachedAnswer, Recorder};
+use super::cache::{CachePlace, CacheUse, CachedAnswer, CachedContent, Recorder};
 use super::error;
 use super::failover::Served;
 use super::messages::{Attempt, Substitute};
@@ -136,6 +136,11 @@ impl AnswerStream {
         self
     }
 
+    fn answer(&self, usage: Usage, content: CachedContent) -> CachedAnswer {
+        let (provider_id, model_id) = (self.provider_id.clone(), self.model_id.clone());
+        CachedAnswer { provider_id, model_id, substitute: self.substitute, usage, content }
+    }
+
     fn forward(&mut self, event: ChatEvent) -> ChatEvent {
         match event {
             ChatEvent::Delta(delta) => {
@@ -152,8 +157,7 @@ impl AnswerStream {
                 let usage = self.account.done(usage);
                 let done = ChatEvent::Done { finish, usage: Some(usage) };
                 if let Some(recorder) = self.recorder.take() {
-                    let answered = (self.provider_id.as_str(), self.model_id.as_str(), self.substitute);
-                    recorder.done(done.clone(), answered, usage);
+                    recorder.done(done.clone(), |content| self.answer(usage, content));
                 }
                 done
             }

@@ -1,5 +1,4 @@
-//! Provider-independent form of chats and embeddings: every client dialect is parsed into it, and every adapter encodes
-//! from it.
+//! Provider-independent form of chats: every client dialect is parsed into it, and every adapter encodes from it.
 
 use std::borrow::Cow;
 use std::pin::Pin;
@@ -9,7 +8,7 @@ use futures::Stream;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Fault, Timeouts};
+use crate::Fault;
 
 /// Author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -214,6 +213,8 @@ pub struct Sampling {
     pub presence_penalty: Option<f32>,
     /// Penalty for tokens by how often they have occurred.
     pub frequency_penalty: Option<f32>,
+    /// Number of the most probable tokens that are considered.
+    pub top_k: Option<u32>,
     /// Random seed.
     pub seed: Option<i64>,
     /// Stop sequences, at most four.
@@ -240,6 +241,8 @@ pub struct ChatRequest {
     pub max_tokens: Option<u32>,
     /// What applies where the client left it open.
     pub defaults: ChatDefaults,
+    /// How much a model that thinks should think, such as `low`; of no effect on others.
+    pub effort: Option<String>,
     /// Required form of the answer.
     pub format: ResponseFormat,
     /// Id of the caller's end user, forwarded where a provider accepts it.
@@ -451,84 +454,3 @@ impl Verbatim {
 
 /// A streamed answer. Ends after `Done` or after the first `Err`; dropping it cancels the provider's call immediately.
 pub type ChatStream = Pin<Box<dyn Stream<Item = Result<ChatEvent, Fault>> + Send>>;
-
-/// One chat call to one provider.
-#[derive(Debug, Clone)]
-pub struct Call {
-    /// Name of the model at the provider.
-    pub upstream_model: String,
-    /// Whether the model accepts sampling parameters; otherwise they are dropped.
-    pub takes_sampling: bool,
-    /// Whether the model thinks in tokens: the defaults are not sent to it.
-    pub reasons: bool,
-    /// Largest number of answer tokens of the model, if it is known.
-    pub max_output: Option<u32>,
-    /// The chat.
-    pub request: std::sync::Arc<ChatRequest>,
-    /// Time limits.
-    pub timeouts: Timeouts,
-    /// Forwarded as `X-Request-Id`.
-    pub request_id: String,
-    /// W3C trace context, forwarded as `traceparent`.
-    pub traceparent: Option<String>,
-}
-
-impl Call {
-    /// Returns the maximum number of answer tokens to request: the client's, else the default where it suits the model.
-    pub fn max_tokens(&self) -> Option<u32> {
-        self.request.max_tokens_at(self.reasons)
-    }
-
-    /// Returns the temperature to request: the client's, else the default where it suits the model. `None` for a model
-    /// without sampling parameters.
-    pub fn temperature(&self) -> Option<f32> {
-        let default = || self.request.defaults.temperature.filter(|_| !self.reasons);
-        self.request.sampling.temperature.or_else(default).filter(|_| self.takes_sampling)
-    }
-}
-
-/// Texts to embed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct EmbedRequest {
-    /// 1 to 2,048 inputs.
-    pub inputs: Vec<EmbedInput>,
-    /// Requested vector length, for models that can shorten their vectors.
-    pub dimensions: Option<u32>,
-    /// Id of the caller's end user, forwarded where a provider accepts it.
-    pub user: Option<String>,
-}
-
-/// An input to embed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EmbedInput {
-    /// A text.
-    Text(String),
-    /// Token ids of the provider's model.
-    Tokens(Vec<u32>),
-}
-
-/// Embedding vectors, in the order of the inputs.
-#[derive(Debug, Clone, PartialEq)]
-pub struct EmbedReply {
-    /// The vectors.
-    pub vectors: Vec<Vec<f32>>,
-    /// Usage as reported by the provider, if it was. An embedding has no completion tokens.
-    pub usage: Option<Usage>,
-    /// Model name reported by the provider.
-    pub model: String,
-}
-
-/// One embedding call to one provider.
-#[derive(Debug, Clone)]
-pub struct EmbedCall {
-    /// Name of the model at the provider.
-    pub upstream_model: String,
-    /// The inputs.
-    pub request: std::sync::Arc<EmbedRequest>,
-    /// Time limits.
-    pub timeouts: Timeouts,
-    /// Forwarded as `X-Request-Id`.
-    pub request_id: String,
-    /// W3C trace context, forwarded as `traceparent`.
-    pub traceparent: Option<String>,
-}

@@ -2,6 +2,7 @@
 
 mod answers;
 mod fault;
+mod relevance;
 mod request;
 
 use std::sync::Arc;

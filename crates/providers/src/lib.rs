@@ -7,6 +7,7 @@
 
 mod adapter;
 mod anthropic;
+mod call;
 mod catalogue;
 mod chat;
 mod embedded;
@@ -27,14 +28,15 @@ mod timeouts;
 pub use crate::http::{ConfigError, HttpConfig, install_tls};
 pub use adapter::Adapter;
 pub use anthropic::AnthropicAdapter;
+pub use call::{Call, EmbedCall, EmbedInput, EmbedReply, EmbedRequest};
 pub use catalogue::{
     Catalogue, CatalogueError, EMBEDDED_EMBEDDING, EMBEDDED_MODEL, EMBEDDED_PROVIDER, EmbeddingEntry, Family,
     ModelEntry, Price, ProviderEntry, cost_nanos, cost_usd,
 };
 pub use chat::{
-    Call, ChatDefaults, ChatEvent, ChatReply, ChatRequest, ChatStream, Choice, Content, ContentPart, Delta, EmbedCall,
-    EmbedInput, EmbedReply, EmbedRequest, FinishReason, Image, ImageSource, Message, ResponseFormat, Role, Sampling,
-    Tool, ToolCall, ToolChoice, ToolDelta, Usage, Verbatim,
+    ChatDefaults, ChatEvent, ChatReply, ChatRequest, ChatStream, Choice, Content, ContentPart, Delta, FinishReason,
+    Image, ImageSource, Message, ResponseFormat, Role, Sampling, Tool, ToolCall, ToolChoice, ToolDelta, Usage,
+    Verbatim,
 };
 pub use embedded::{EmbeddedAdapter, QUEUE_TIMEOUT};
 pub use fault::{ClientFault, Fault, FaultClass, FaultScope, MAX_FAULT_MESSAGE_CHARS, Phase};

@@ -153,6 +153,7 @@ async fn a_request_is_translated_field_by_field() {
             top_p: Some(0.9),
             presence_penalty: Some(0.5),
             frequency_penalty: Some(-0.5),
+            top_k: None,
             seed: Some(42),
             stop: vec!["END".to_owned()],
         },
@@ -344,6 +345,27 @@ async fn streamed_calls_have_their_own_identifiers() {
     assert_eq!(whole, [("f", "{\"a\": 1}"), ("g", "{}")]);
     assert!(calls.iter().all(|call| ids.insert(call.id.clone())));
     assert_eq!((reply.first.content.as_str(), reply.first.finish), ("So.", FinishReason::ToolCalls));
+}
+
+/// Left to itself, a small model calls nothing.
+#[tokio::test]
+async fn a_tool_that_the_message_is_about_must_be_called() {
+    let (adapter, model) = adapter(Scripted::new(Ok(vec![done(Finish::Stop)])));
+    let offered = async |message: &str, format: ResponseFormat| {
+        let call = tool_call(|request| {
+            request.tools[1].description = Some("The weather of a city".to_owned());
+            request.messages = vec![Message::text(Role::User, message)];
+            request.format = format;
+        });
+        adapter.complete(call).await.unwrap();
+        let toolbox = model.requests.lock().unwrap().pop().unwrap().tools.unwrap();
+        (toolbox.choice, toolbox.tools.into_iter().map(|tool| tool.name).collect::<Vec<_>>())
+    };
+    let both = vec!["f".to_owned(), "g".to_owned()];
+    let called = (ModelChoice::Required, vec!["g".to_owned()]);
+    assert_eq!(offered("How is the weather in Ulm?", ResponseFormat::Text).await, called);
+    assert_eq!(offered("Say hello.", ResponseFormat::Text).await, (ModelChoice::Auto, both.clone()));
+    assert_eq!(offered("The weather as JSON.", ResponseFormat::JsonObject).await, (ModelChoice::Auto, both));
 }
 
 #[tokio::test]

@@ -114,7 +114,8 @@ impl Tree {
     #[must_use]
     pub const fn newest_schema(self) -> u16 {
         match self {
-            Self::Ledger => 2,
+            Self::Keys => 2,
+            Self::Ledger => 3,
             _ => 1,
         }
     }

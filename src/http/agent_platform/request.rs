@@ -15,14 +15,21 @@ use crate::chat;
 use crate::guard::Priced;
 
 /// One message of the conversation.
-#[derive(Debug, ToSchema)]
-#[allow(dead_code)]
+#[derive(Debug, serde::Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[allow(dead_code, reason = "only described")]
 pub struct ChatMessageAgent {
     /// Role: `system`, `developer`, `user`, `assistant` or `tool`.
     pub role: String,
     /// A string, or a list of parts as in `POST /v1/chat/completions`.
     #[schema(value_type = crate::schema::TextOrParts)]
     pub content: Value,
+    pub name: Option<String>,
+    /// Tool calls of an assistant message, as in `POST /v1/chat/completions`.
+    #[schema(value_type = Option<Vec<crate::schema::AnyObject>>)]
+    pub tool_calls: Value,
+    /// Identifier of the call whose result a `tool` message contains.
+    pub tool_call_id: Option<String>,
 }
 
 /// A conversation that the model continues.

@@ -23,7 +23,7 @@ pub struct ListQuery {
     /// `true`: only alerts in effect; `false`: only alerts not in effect.
     active: Option<bool>,
     /// Minimum CAP severity.
-    #[request(with = severity, schema = String)]
+    #[request(with = severity, schema = String, traced)]
     severity: Option<Severity>,
     /// Bounding box: west, south, east, north in degrees. West > east crosses the antimeridian.
     #[request(with = bbox, schema = String)]

@@ -76,7 +76,8 @@ pub struct ChatResultA {
     /// Always true.
     pub success: bool,
     pub response: String,
-    /// Identifier of the model that responded; after a failover it differs from the requested one.
+    /// Identifier of the model that responded. It differs from the requested name for an alias, and where the operator
+    /// allows another model in its place (`X-Muster-Fallback: model`).
     pub model: String,
     /// Number of tokens of prompt and completion.
     pub tokens: u32,
@@ -86,7 +87,8 @@ pub struct ChatResultA {
 
 /// Chat with a model
 ///
-/// Returns the reply of a model. If a provider fails, the next provider of the chain is tried.
+/// Returns the reply of a model. If a provider fails, the next one of the model is tried; without `model`, the next one of
+/// the chain. The headers `X-Muster-Provider`, `X-Muster-Model` and `X-Muster-Fallback` name what answered.
 #[utoipa::path(post, path = "/api/chat", tag = "interface A", operation_id = "chat_a", request_body = ChatABody,
     responses((status = 200, description = "The reply; with `stream` true an event stream of `delta` ({\"delta\": string}), then `done` (the whole reply) or `error` (the error body)", content((ChatResultA = "application/json"), (crate::sse::EventBody = "text/event-stream"))),
         RunErrors<InterfaceA>))]

@@ -64,6 +64,7 @@ pub struct Publication {
     pub ts: String,
     /// Identifier of the event, unique over all channels; absent where only the latest value is kept.
     pub eid: Option<String>,
+    #[schema(value_type = crate::schema::AnyObject)]
     pub data: Map<String, Value>,
 }
 

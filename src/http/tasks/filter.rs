@@ -14,13 +14,13 @@ use crate::parameters::{PageQuery, time};
 #[request(query, body, schema = FilterBody, into = Filter, last)]
 pub struct TaskFilter {
     /// Returns only tasks with one of these statuses; repeatable or separated by commas.
-    #[request(with = statuses, default, schema = Vec<String>)]
+    #[request(with = statuses, default, schema = Vec<String>, traced)]
     status: Vec<Status>,
     /// Identifier of an agent: only its tasks.
     #[request(with = agent)]
     agent: Option<String>,
     /// Priority: `low`, `normal` or `high`.
-    #[request(with = priority, schema = String)]
+    #[request(with = priority, schema = String, traced)]
     priority: Option<Priority>,
     /// Earliest `created_at`, inclusive, RFC 3339.
     #[request(with = time, schema = String)]

@@ -1,9 +1,8 @@
 //! Records the events of a stream, to be stored at its proper end.
 
-use muster_providers::{ChatEvent, Delta, Usage};
+use muster_providers::{ChatEvent, Delta};
 
 use super::{CachePlace, CachedAnswer, CachedContent};
-use crate::messages::Substitute;
 
 /// Events of a stream so far. Dropped before the end, it stores nothing.
 #[derive(Debug)]
@@ -33,13 +32,10 @@ impl Recorder {
         }
     }
 
-    /// Stores the stream, whose last event is this one. `answered` is who answered it.
-    pub(crate) fn done(mut self, last: ChatEvent, answered: (&str, &str, Substitute), usage: Usage) {
+    /// Stores the stream, whose last event is this one, as the answer that `answer` makes of its events.
+    pub(crate) fn done(mut self, last: ChatEvent, answer: impl FnOnce(CachedContent) -> CachedAnswer) {
         self.events.push(last);
-        let (provider, model, substitute) = answered;
-        let (provider_id, model_id) = (provider.to_owned(), model.to_owned());
-        let content = CachedContent::Events(self.events);
-        self.place.store(CachedAnswer { provider_id, model_id, substitute, usage, content }, self.bytes);
+        self.place.store(answer(CachedContent::Events(self.events)), self.bytes);
     }
 }
 

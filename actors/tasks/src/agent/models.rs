@@ -102,8 +102,8 @@ impl<F: Fn() -> Chain + Send + Sync> Models for ChainModels<F> {
         mut request: GatewayChatRequest,
         settle: SettleCallback,
     ) -> BoxFuture<'static, Result<ModelStream, ChainError>> {
-        // A single model would be followed by the rest of the chain, including the embedded one, which cannot plan; two
-        // models limit the chain.
+        // A single model would be followed by the models that the settings allow in its place, also the embedded one,
+        // which cannot plan; a list of two has nothing behind it.
         if let [only] = request.models.as_slice() {
             let only = only.clone();
             request.models.push(only);

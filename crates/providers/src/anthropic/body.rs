@@ -30,6 +30,8 @@ struct Body<'a> {
     temperature: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     top_p: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_k: Option<u32>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     stop_sequences: &'a [String],
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -37,15 +39,18 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<WireChoice<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    output_config: Option<OutputConfig>,
+    output_config: Option<OutputConfig<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<Metadata<'a>>,
     stream: bool,
 }
 
 #[derive(Serialize)]
-struct OutputConfig {
-    format: OutputFormat,
+struct OutputConfig<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effort: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<OutputFormat>,
 }
 
 #[derive(Serialize)]
@@ -78,10 +83,11 @@ pub(super) fn encode(call: &Call, mode: Mode) -> Result<Vec<u8>, Fault> {
         messages: turns,
         temperature,
         top_p,
+        top_k: request.sampling.top_k,
         stop_sequences: &request.sampling.stop,
         tools: tools(request)?,
         tool_choice: choice(request),
-        output_config: output_config(&request.format)?,
+        output_config: output_config(request)?,
         metadata: request.user.as_deref().map(|user_id| Metadata { user_id }),
         stream: mode == Mode::Streamed,
     };
@@ -119,10 +125,14 @@ fn refuse(request: &ChatRequest) -> Result<(), Fault> {
     Ok(())
 }
 
-fn output_config(format: &ResponseFormat) -> Result<Option<OutputConfig>, Fault> {
-    let ResponseFormat::JsonSchema { schema, .. } = format else {
-        return Ok(None);
+fn output_config(request: &ChatRequest) -> Result<Option<OutputConfig<'_>>, Fault> {
+    let format = match &request.format {
+        ResponseFormat::JsonSchema { schema, .. } => {
+            let schema = convert_schema(schema).map_err(|why| Fault::unsupported("response_format", why))?;
+            Some(OutputFormat::JsonSchema { schema })
+        }
+        ResponseFormat::Text | ResponseFormat::JsonObject => None,
     };
-    let schema = convert_schema(schema).map_err(|why| Fault::unsupported("response_format", why))?;
-    Ok(Some(OutputConfig { format: OutputFormat::JsonSchema { schema } }))
+    let effort = request.effort.as_deref();
+    Ok((effort.is_some() || format.is_some()).then_some(OutputConfig { effort, format }))
 }

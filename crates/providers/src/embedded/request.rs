@@ -4,6 +4,7 @@ use muster_models::{
     ChatTurn, Format, GenerateRequest, MAX_CALLS, Role as Speaker, Tool, ToolCall, ToolChoice as Choice, Toolbox,
 };
 
+use super::relevance::relevant;
 use crate::{Call, ChatRequest, Fault, Message, ResponseFormat, Role, ToolChoice};
 
 const DEFAULT_TEMPERATURE: f32 = 0.7;
@@ -16,6 +17,9 @@ pub(super) fn generate_requests(call: &Call, most: u32) -> Result<Vec<GenerateRe
     if request.messages.iter().any(|message| message.content.images().next().is_some()) {
         let why = "the embedded model reads no images: name another model or a provider that does";
         return Err(Fault::unsupported("messages", why));
+    }
+    if request.sampling.top_k.is_some() {
+        return Err(Fault::unsupported("top_k", "the embedded model takes no top_k: leave it out"));
     }
     let first = generate_request(call, most);
     let nth = |index: u32| GenerateRequest { seed: first.seed.map(|seed| seed.wrapping_add(index)), ..first.clone() };
@@ -50,17 +54,20 @@ fn fold_seed(seed: i64) -> u32 {
     u32::try_from(folded).unwrap_or_default()
 }
 
-/// Tools offered to the model; `None` if none may be called.
+/// Tools offered to the model; `None` if none may be called. If the choice is left to the model, it must call one of
+/// those that the user's last message has a word in common with; if there are none, it may call any.
 pub(super) fn toolbox(request: &ChatRequest) -> Option<Toolbox> {
-    let choice = match &request.tool_choice {
+    let (choice, offered) = match &request.tool_choice {
         ToolChoice::None => return None,
-        ToolChoice::Auto => Choice::Auto,
-        ToolChoice::Required => Choice::Required,
-        ToolChoice::Named(name) => Choice::Named(name.clone()),
+        ToolChoice::Auto => match called_for(request) {
+            tools if tools.is_empty() => (Choice::Auto, request.tools.iter().collect()),
+            tools => (Choice::Required, tools),
+        },
+        ToolChoice::Required => (Choice::Required, request.tools.iter().collect()),
+        ToolChoice::Named(name) => (Choice::Named(name.clone()), request.tools.iter().collect::<Vec<_>>()),
     };
-    let tools: Vec<Tool> = request
-        .tools
-        .iter()
+    let tools: Vec<Tool> = offered
+        .into_iter()
         .map(|tool| Tool {
             name: tool.name.clone(),
             description: tool.description.clone(),
@@ -69,6 +76,16 @@ pub(super) fn toolbox(request: &ChatRequest) -> Option<Toolbox> {
         .collect();
     let most = if request.parallel_tool_calls == Some(false) { 1 } else { MAX_CALLS };
     (!tools.is_empty()).then_some(Toolbox { tools, choice, most })
+}
+
+/// Returns the tools that the last message calls for: none after their results, which are to be answered, and none where
+/// the answer has a form of its own.
+fn called_for(request: &ChatRequest) -> Vec<&crate::Tool> {
+    let last = request.messages.last().filter(|message| message.role == Role::User);
+    match last.filter(|_| request.format == ResponseFormat::Text) {
+        Some(message) => relevant(&message.content.text(), &request.tools),
+        None => Vec::new(),
+    }
 }
 
 pub(super) fn turns(request: &ChatRequest) -> Vec<ChatTurn> {

@@ -59,6 +59,8 @@ struct GenerationConfig<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     top_p: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    top_k: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     presence_penalty: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     frequency_penalty: Option<f32>,
@@ -74,6 +76,14 @@ struct GenerationConfig<'a> {
     response_mime_type: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     response_json_schema: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_config: Option<ThinkingConfig<'a>>,
+}
+
+#[derive(Serialize, PartialEq)]
+#[serde(rename_all = "camelCase")]
+struct ThinkingConfig<'a> {
+    thinking_level: &'a str,
 }
 
 fn is_default(config: &GenerationConfig<'_>) -> bool {
@@ -165,6 +175,7 @@ fn generation_config(call: &Call) -> GenerationConfig<'_> {
     GenerationConfig {
         temperature: call.temperature(),
         top_p: sampling.and_then(|s| s.top_p),
+        top_k: request.sampling.top_k,
         presence_penalty: sampling.and_then(|s| s.presence_penalty),
         frequency_penalty: sampling.and_then(|s| s.frequency_penalty),
         seed: request.sampling.seed.map(seed),
@@ -173,6 +184,7 @@ fn generation_config(call: &Call) -> GenerationConfig<'_> {
         candidate_count: Some(request.choices()).filter(|n| *n > 1),
         response_mime_type,
         response_json_schema,
+        thinking_config: request.effort.as_deref().map(|thinking_level| ThinkingConfig { thinking_level }),
     }
 }
 

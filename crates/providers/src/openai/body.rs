@@ -17,6 +17,8 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     top_p: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    top_k: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     presence_penalty: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     frequency_penalty: Option<f32>,
@@ -30,6 +32,8 @@ struct Body<'a> {
     max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_completion_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     response_format: Option<WireFormat<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -82,6 +86,7 @@ pub(super) fn encode(call: &Call, dialect: Dialect, mode: Mode) -> serde_json::R
         messages: messages(request, dialect),
         temperature: call.temperature(),
         top_p: sampling.and_then(|s| s.top_p),
+        top_k: request.sampling.top_k,
         presence_penalty: sampling.and_then(|s| s.presence_penalty),
         frequency_penalty: sampling.and_then(|s| s.frequency_penalty),
         seed: seed.filter(|_| seed_field == SeedField::Seed),
@@ -89,6 +94,7 @@ pub(super) fn encode(call: &Call, dialect: Dialect, mode: Mode) -> serde_json::R
         stop: &request.sampling.stop,
         max_tokens: limit.filter(|_| limit_field == LimitField::MaxTokens),
         max_completion_tokens: limit.filter(|_| limit_field == LimitField::MaxCompletionTokens),
+        reasoning_effort: request.effort.as_deref(),
         response_format: format(&request.format),
         tools: tools(request),
         tool_choice: tool_choice(request, dialect),
@@ -145,6 +151,7 @@ mod tests {
                 top_p: Some(0.9),
                 presence_penalty: Some(0.5),
                 frequency_penalty: Some(-0.5),
+                top_k: None,
                 seed: Some(7),
                 stop: vec!["END".into()],
             },

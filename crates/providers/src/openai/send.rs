@@ -26,7 +26,10 @@ pub(super) async fn send(
     let reading = Reading::of(call, forwarded.is_some());
     let body = match forwarded {
         Some(body) => body,
-        None => encode(call, server.dialect, mode).map_err(unwritable)?,
+        None => {
+            refuse(server, call)?;
+            encode(call, server.dialect, mode).map_err(unwritable)?
+        }
     };
     let request = Post {
         url: Url::clone(&server.chat),
@@ -37,6 +40,18 @@ pub(super) async fn send(
         traceparent: call.traceparent.as_deref(),
     };
     Ok((post(&server.origin, reporter, request).await?, reading))
+}
+
+/// Rejects fields that are not of this API, unless the settings forward them.
+fn refuse(server: &Server, call: &Call) -> Result<(), Fault> {
+    let forwarded = |name: &str| server.forward.iter().any(|member| member == name);
+    match call.request.sampling.top_k {
+        Some(_) if !forwarded("top_k") => {
+            let why = "this provider's API has no top_k: leave it out; the operator can allow it with `forward`";
+            Err(Fault::unsupported("top_k", why))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Fault for a request that cannot be encoded as JSON.

@@ -94,8 +94,8 @@ impl Registry {
     }
 
     /// Returns the candidates for models in order of preference, best first, each once, never empty. None or one name
-    /// is [`Self::resolve`]. Two or more are exclusive: the rest of the chain is omitted, and the embedded model that
-    /// stands in for a family comes last. An unknown name rejects the whole list; an unconfigured one is skipped,
+    /// is [`Self::resolve`]. Two or more are exclusive: nothing stands behind them but the embedded model, which comes
+    /// last where a family is among them. An unknown name rejects the whole list; an unconfigured one is skipped,
     /// unless all are: then the error of the first one is returned.
     pub fn resolve_list(&self, requested: &[String]) -> Result<Vec<Candidate>, ResolveError> {
         let [_, _, ..] = requested else { return self.resolve(requested.first().map(String::as_str)) };

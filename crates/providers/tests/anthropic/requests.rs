@@ -129,6 +129,7 @@ async fn sampling_bounds_and_user_are_encoded() {
         top_p: None,
         presence_penalty: Some(0.0),
         frequency_penalty: Some(0.0),
+        top_k: None,
         seed: None,
         stop: vec!["END".into()],
     };

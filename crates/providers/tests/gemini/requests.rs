@@ -146,6 +146,7 @@ fn everything() -> ChatRequest {
             top_p: Some(0.25),
             presence_penalty: Some(0.75),
             frequency_penalty: Some(-0.5),
+            top_k: None,
             seed: Some(7),
             stop: vec!["END".to_owned()],
         },

@@ -26,10 +26,10 @@ const PING: &[u8] = b"event: ping\ndata: {\"type\": \"ping\"}\n\n";
 
 /// Create a message
 ///
-/// Returns a message in the format of Anthropic's Messages API, from any model of the chain. `anthropic-version` is
+/// Returns a message in the format of Anthropic's Messages API, from a model of any provider. `anthropic-version` is
 /// accepted and not required.
 ///
-/// `thinking`, `top_k`, `service_tier`, `cache_control` and an effort are accepted without effect. Tools that run on
+/// `thinking`, `service_tier` and `cache_control` are accepted without effect. Tools that run on
 /// Anthropic's servers, documents, files and MCP servers are rejected. A failed `tool_result` reaches the model as a
 /// text that begins with `Error: `.
 ///

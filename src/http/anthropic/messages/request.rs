@@ -67,10 +67,9 @@ pub struct MessagesBody {
     pub temperature: Option<f64>,
     #[request(range = 0.0..=1.0)]
     pub top_p: Option<f64>,
-    /// Accepted without effect.
+    /// Number of the most probable tokens that are considered; refused where the provider has no such parameter.
     #[request(range = 0..=u32::MAX)]
-    #[allow(dead_code, reason = "checked, and not passed on")]
-    pub top_k: Option<i64>,
+    pub top_k: Option<u32>,
     /// Texts that end the message, at most four.
     #[request(with = stops, default)]
     #[schema(max_items = 4)]
@@ -86,9 +85,12 @@ pub struct MessagesBody {
     /// `{"user_id"}`: identifier of the end user, passed on if the provider supports it.
     #[request(with = user_id, schema = Object)]
     pub metadata: Option<String>,
-    /// `{"format": {"type": "json_schema", "schema"}}`: format of the response. `effort` has no effect.
+    /// `{"format"?: {"type": "json_schema", "schema"}, "effort"?}`: format of the response, and how much a model that
+    /// thinks should think.
     #[request(with = output_format, default, schema = Object)]
     pub output_config: ResponseFormat,
+    #[request(with = effort, hidden)]
+    effort: Option<String>,
 }
 
 /// Whether tools may be called, and how many at once.
@@ -133,6 +135,10 @@ fn output_format(fields: &mut Fields<'_>, name: &str) -> Option<ResponseFormat> 
         ResponseFormat::JsonSchema { name: "answer".to_owned(), schema, strict: Some(true) }
     };
     fields.object(name, |config| config.object("format", format)).flatten()
+}
+
+fn effort(fields: &mut Fields<'_>, _: &str) -> Option<String> {
+    fields.object("output_config", |config| config.string("effort")).flatten()
 }
 
 fn tools(fields: &mut Fields<'_>, name: &str) -> Option<Vec<Tool>> {
@@ -181,10 +187,12 @@ impl MessagesBody {
             sampling: Sampling {
                 temperature: single(self.temperature),
                 top_p: single(self.top_p),
+                top_k: self.top_k,
                 stop: self.stop_sequences.clone(),
                 ..Sampling::default()
             },
             max_tokens: Some(self.max_tokens),
+            effort: self.effort.clone(),
             format: self.output_config.clone(),
             user: self.metadata.clone(),
             tools: self.tools.clone(),
@@ -330,6 +338,7 @@ mod tests {
             sampling: Sampling {
                 temperature: Some(0.5),
                 top_p: Some(0.25),
+                top_k: Some(40),
                 stop: vec!["END".to_owned()],
                 ..Sampling::default()
             },
@@ -361,7 +370,7 @@ mod tests {
         let config = json!({ "effort": "low", "format": { "type": "json_schema", "schema": schema } });
         let request = read(user(), json!({ "output_config": config })).unwrap();
         let expected = ResponseFormat::JsonSchema { name: "answer".to_owned(), schema, strict: Some(true) };
-        assert_eq!(request.format, expected);
+        assert_eq!((request.format, request.effort.as_deref()), (expected, Some("low")));
         assert_eq!(read(user(), json!({ "output_config": { "effort": "low" } })).unwrap().format, ResponseFormat::Text);
     }
 

@@ -16,7 +16,8 @@ pub struct MessagesAnswer {
     pub r#type: &'static str,
     /// Always `assistant`.
     pub role: &'static str,
-    /// Identifier of the model that responded; after a failover it differs from the requested one.
+    /// Identifier of the model that responded. It differs from the requested name for an alias, and where the operator
+    /// allows another model in its place (`X-Muster-Fallback: model`).
     pub model: String,
     pub content: Vec<ContentBlock>,
     /// Reason of the end: `end_turn`, `max_tokens`, `tool_use` or `refusal`. Providers do not distinguish a stop

@@ -26,8 +26,10 @@ use response::UsageB;
 
 /// Create a chat completion
 ///
-/// Returns a chat completion in OpenAI's format. If a provider fails, the next provider of the chain is tried; after
-/// the first content of a stream, a failure ends the stream with an `error` object and without `[DONE]`.
+/// Returns a chat completion in OpenAI's format. If a provider fails, the next one of the model is tried, and other
+/// models only as the operator allows; after the first content of a stream, a failure ends the stream with an `error`
+/// object and without `[DONE]`. The headers `X-Muster-Provider`, `X-Muster-Model` and `X-Muster-Fallback` (`none`,
+/// `provider`, `model`) name what answered, as they do for every route that calls a model.
 ///
 /// `logprobs`, `top_logprobs`, `logit_bias`, `functions`, `function_call`, `verbosity`, `reasoning_effort`,
 /// `prompt_cache_key`, `prompt_cache_retention` and `safety_identifier` are forwarded unchanged to a provider with an

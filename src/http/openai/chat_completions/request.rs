@@ -96,6 +96,8 @@ pub struct ChatCompletionBody {
     /// Tags of `metadata`.
     #[request(with = chat::tags::of_metadata, default, hidden)]
     pub tags: Vec<String>,
+    #[request(with = effort, hidden)]
+    effort: Option<String>,
     /// Name of a field that only a provider of OpenAI's wire format supports, if one was sent.
     #[request(with = beyond, hidden)]
     pub beyond: Option<&'static str>,
@@ -118,6 +120,11 @@ fn extensions(fields: &mut Fields<'_>, _: &str) -> Option<Vec<String>> {
 fn unparsed_bytes(fields: &mut Fields<'_>, _: &str) -> Option<usize> {
     let unread = |name: &&str| *name == "functions" || is_chat_extension(name);
     Some(fields.sent().filter(unread).filter_map(|name| fields.value(name)).map(json_bytes).sum())
+}
+
+/// Reads how much a model that thinks should think.
+fn effort(fields: &mut Fields<'_>, _: &str) -> Option<String> {
+    fields.string("reasoning_effort")
 }
 
 /// Reads the maximum number of completion tokens by either of its names.
@@ -188,11 +195,13 @@ impl ChatCompletionBody {
                 top_p: single(self.top_p),
                 presence_penalty: single(self.presence_penalty),
                 frequency_penalty: single(self.frequency_penalty),
+                top_k: None,
                 seed: self.seed,
                 stop: self.stop.clone(),
             },
             max_tokens: self.max_tokens,
             defaults,
+            effort: self.effort.clone(),
             format: self.response_format.clone(),
             user: self.user.clone(),
             tools: self.tools.clone(),

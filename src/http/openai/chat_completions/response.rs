@@ -86,7 +86,8 @@ pub struct ChatCompletion {
     pub object: &'static str,
     /// Unix time, in seconds.
     pub created: u64,
-    /// Identifier of the model that responded; after a failover it differs from the requested one.
+    /// Identifier of the model that responded. It differs from the requested name for an alias, and where the operator
+    /// allows another model in its place (`X-Muster-Fallback: model`).
     pub model: String,
     pub choices: Vec<ChoiceB>,
     pub usage: UsageB,

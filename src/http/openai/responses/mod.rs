@@ -24,8 +24,8 @@ use events::ResponseEvents;
 ///
 /// Returns a response in the format of OpenAI's Responses API, without stored state: `input` contains the whole
 /// conversation. `previous_response_id`, `conversation`, `prompt`, `background: true` and tools that run on OpenAI's
-/// servers are rejected with `unsupported_value`. `store` is accepted and returned as `false`. `include`, `reasoning`,
-/// `service_tier`, `prompt_cache_key`, `max_tool_calls`, `stream_options` and a verbosity are accepted without effect.
+/// servers are rejected with `unsupported_value`. `store` is accepted and returned as `false`. `include`, all of
+/// `reasoning` but its `effort`, `service_tier`, `prompt_cache_key`, `max_tool_calls`, `stream_options` and a verbosity are accepted without effect.
 ///
 /// The events of a stream are numbered from 0. A failure during a stream is `response.failed`, followed by an `error`
 /// event.

@@ -92,6 +92,8 @@ pub struct ResponsesBody {
     /// Tags of `metadata`.
     #[request(with = chat::tags::of_metadata, default, hidden)]
     pub tags: Vec<String>,
+    #[request(with = effort, hidden)]
+    effort: Option<String>,
     /// Fields that are returned unchanged.
     #[request(with = as_sent, default, hidden)]
     sent: AsSent,
@@ -114,6 +116,11 @@ fn as_sent(fields: &mut Fields<'_>, _: &str) -> Option<AsSent> {
         text: sent("text"),
         reasoning: sent("reasoning"),
     })
+}
+
+/// Reads how much a model that thinks should think.
+fn effort(fields: &mut Fields<'_>, _: &str) -> Option<String> {
+    fields.object("reasoning", |reasoning| reasoning.string("effort")).flatten()
 }
 
 /// Reads the identifier of the end user by either of its names.
@@ -246,6 +253,7 @@ impl ResponsesBody {
                 ..Sampling::default()
             },
             max_tokens: self.max_output_tokens,
+            effort: self.effort.clone(),
             format: self.text.clone(),
             user: self.user.clone(),
             tools: self.tools.clone(),

@@ -32,7 +32,8 @@ pub struct ResponseObject {
     pub status: Status,
     pub error: Option<Failure>,
     pub incomplete_details: Option<Incomplete>,
-    /// Identifier of the model that responded; after a failover it differs from the requested one.
+    /// Identifier of the model that responded. It differs from the requested name for an alias, and where the operator
+    /// allows another model in its place (`X-Muster-Fallback: model`).
     pub model: String,
     pub output: Vec<OutputItem>,
     /// Usage; null until the end.
