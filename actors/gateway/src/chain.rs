@@ -58,10 +58,10 @@ impl Route {
         }
     }
 
-    /// Whether both are the same model, as far as its name says.
-    fn is_same_model(&self, other: &Self) -> bool {
-        (&self.candidate.model_id, self.candidate.named_by, self.candidate.stands_in)
-            == (&other.candidate.model_id, other.candidate.named_by, other.candidate.stands_in)
+    /// Whether requests are balanced between both.
+    fn shares_with(&self, other: &Self) -> bool {
+        let (one, other) = (&self.candidate, &other.candidate);
+        one.is_same_model(other) && (one.named_by, one.stands_in) == (other.named_by, other.stands_in)
     }
 
     /// Returns the tokens of the images of a request at this provider.
@@ -210,7 +210,7 @@ impl Chain {
             let order = arranged(options.balance, &standings, || options.jitter.draw());
             order.into_iter().filter_map(|place| routes.get(place).cloned()).collect::<Vec<_>>()
         };
-        routes.chunk_by(Route::is_same_model).flat_map(of_one_model).collect()
+        routes.chunk_by(Route::shares_with).flat_map(of_one_model).collect()
     }
 
     #[cfg(test)]

@@ -240,7 +240,7 @@ impl<'a> Failover<'a> {
             _ => AttemptOutcome::Unavailable,
         };
         if outcome != AttemptOutcome::Unavailable && self.limits.on_exhausted == OnExhausted::Refuse {
-            let same_model = |other: &Route| other.candidate.model_id == route.candidate.model_id;
+            let same_model = |other: &Route| other.candidate.is_same_model(&route.candidate);
             self.routes.retain(same_model);
             self.retry_routes.retain(same_model);
         }
@@ -332,7 +332,7 @@ impl<'a> Failover<'a> {
     /// Returns how what answered relates to the first route.
     fn substitute(&self, answered: &Candidate) -> Substitute {
         match &self.first {
-            Some(first) if answered.stands_in || first.model_id != answered.model_id => Substitute::Model,
+            Some(first) if answered.stands_in || !first.is_same_model(answered) => Substitute::Model,
             Some(first) if first.provider_id != answered.provider_id => Substitute::Provider,
             _ => Substitute::None,
         }

@@ -42,6 +42,11 @@ impl Candidate {
         Self { stands_in: true, ..self }
     }
 
+    /// Returns whether both are the same model: by its id, or by its name at the providers.
+    pub fn is_same_model(&self, other: &Self) -> bool {
+        self.model_id == other.model_id || self.upstream_model == other.upstream_model
+    }
+
     /// Returns whether the fault is not the provider's: a client invented a name that `*` accepted, and the provider
     /// does not know it. Failover continues without a penalty (otherwise one client could open a provider's breaker for
     /// everyone), and `model_not_found` is returned if no other provider knows it.

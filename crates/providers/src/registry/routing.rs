@@ -27,7 +27,6 @@ impl Registry {
     pub fn with_routing(mut self, routing: RoutingSettings) -> Result<Self, RegistryError> {
         for (alias, models) in &routing.aliases {
             let place = format!("[alias] {alias:?}");
-            self.check_models(&place, models, 1)?;
             if let Some(provider) = self.providers.iter().find(|provider| provider.names(alias)) {
                 let why =
                     format!("hides the model of this name at [[provider]] id = {:?}: choose another", provider.id);
@@ -37,6 +36,7 @@ impl Registry {
                 let why = format!("names {other:?}, which is an alias: name its models");
                 return Err(RegistryError::Routing { place, why });
             }
+            self.check_models(&place, models, 1)?;
         }
         for (model, models) in &routing.fallbacks {
             let place = format!("[fallback] {model:?}");

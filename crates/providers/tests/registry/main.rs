@@ -486,7 +486,7 @@ proptest! {
         // Only where no model is named, or one that stands for several.
         let ends_embedded = candidates.last().is_some_and(|c| c.provider_id == "embedded");
         prop_assert_eq!(ends_embedded, ["default", "fast", "code", "muster-core"].contains(&model));
-        let named = candidates.iter().all(|c| c.model_id == candidates[0].model_id);
+        let named = candidates.iter().all(|c| c.is_same_model(&candidates[0]));
         prop_assert!(named || ["default", "fast", "code"].contains(&model), "{:?}", candidates);
     }
 

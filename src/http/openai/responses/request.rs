@@ -379,8 +379,8 @@ mod tests {
         let hints = json!({ "store": true, "include": ["reasoning.encrypted_content"], "truncation": "disabled",
             "reasoning": { "effort": "low" }, "background": false, "previous_response_id": null, "text": {},
             "service_tier": "auto", "max_tool_calls": 3, "top_logprobs": 0, "tools": [] });
-        let expected =
-            ChatRequest { messages: vec![Message::text(Role::User, "hi")], max_tokens: None, ..ChatRequest::default() };
+        let messages = vec![Message::text(Role::User, "hi")];
+        let expected = ChatRequest { messages, effort: Some("low".to_owned()), ..ChatRequest::default() };
         assert_eq!(read(json!("hi"), hints), expected);
     }
 
