@@ -41,7 +41,7 @@ pub(crate) fn digest(scope: &str, request: &GatewayChatRequest, form: Form) -> D
     let _ = match sent {
         // Members that the internal form does not have count too. The limits may be this server's own.
         Some(sent) => write_sorted(&sent, true, &mut hashed)
-            .and_then(|()| write!(hashed, " {:?} {:?}", chat.max_tokens, chat.sampling)),
+            .and_then(|()| write!(hashed, " {:?} {:?} {:?}", chat.max_tokens, chat.sampling, chat.defaults)),
         None => write!(hashed, "{chat:?}"),
     };
     hashed.0.finalize().into()
