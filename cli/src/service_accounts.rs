@@ -132,11 +132,7 @@ pub(super) fn run(args: ServiceAccountsArgs, environment: &Environment, server: 
 }
 
 /// Runs the command on the server of the stored login.
-async fn remote(
-    command: ServiceAccountsCommand,
-    tls: &TlsArgs,
-    environment: &Environment,
-) -> Result<Value, String> {
+async fn remote(command: ServiceAccountsCommand, tls: &TlsArgs, environment: &Environment) -> Result<Value, String> {
     const PATH: &str = "/api/v1/service-accounts";
     let client = &UserClient::open(environment, tls)?;
     let data = |response: Value| response.get("data").cloned().unwrap_or(response);
