@@ -6,8 +6,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 /// Fields of examples that may be null or absent.
-const NULLABLE: [&str; 10] =
-    ["from", "ms", "step", "why", "phase", "total_steps", "percent", "p50_ms", "p99_ms", "model"];
+const NULLABLE: [&str; 11] =
+    ["from", "ms", "step", "why", "phase", "total_steps", "percent", "p50_ms", "p99_ms", "model", "instruction"];
 
 /// Returns a schema of values with the fields and types of an example, and no others.
 pub(super) fn shape(example: &Value) -> Value {
