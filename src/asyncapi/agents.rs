@@ -105,7 +105,7 @@ pub(super) const EVENTS: [EventRow; 10] = [
     row(
         TASKS,
         &["task.state"],
-        "The status of a task changed",
+        "The status of a task changed; the first event of a task has its instruction, at most 200 characters",
         state,
         || json!({ "from": of::<Status>(), "to": of::<Status>() }),
     ),
@@ -162,7 +162,7 @@ fn breaker_state() -> Value {
 
 fn state() -> Value {
     json!({ "task_id": "task_01J", "agent": "code-reviewer", "from": "running", "to": "paused", "reason": "operator",
-        "revision": 1, "instruction": "Review the parser" })
+        "revision": 1, "instruction": "Count the errors by hour" })
 }
 
 fn progress() -> Value {

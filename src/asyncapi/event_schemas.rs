@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 /// Fields of examples that may be null or absent.
 const NULLABLE: [&str; 11] =
-    ["instruction", "from", "ms", "step", "why", "phase", "total_steps", "percent", "p50_ms", "p99_ms", "model"];
+    ["from", "ms", "step", "why", "phase", "total_steps", "percent", "p50_ms", "p99_ms", "model", "instruction"];
 
 /// Returns a schema of values with the fields and types of an example, and no others.
 pub(super) fn shape(example: &Value) -> Value {
