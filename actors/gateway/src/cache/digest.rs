@@ -41,7 +41,7 @@ pub(crate) fn digest(scope: &str, request: &GatewayChatRequest, form: Form) -> D
     let _ = match sent {
         // Members that the internal form does not have count too. The limits may be this server's own.
         Some(sent) => write_sorted(&sent, true, &mut hashed)
-            .and_then(|()| write!(hashed, " {:?} {:?}", chat.max_tokens, chat.sampling)),
+            .and_then(|()| write!(hashed, " {:?} {:?} {:?}", chat.max_tokens, chat.defaults, chat.sampling)),
         None => write!(hashed, "{chat:?}"),
     };
     hashed.0.finalize().into()
@@ -135,6 +135,8 @@ mod tests {
         digests.push(digest("key_1", &bound, Form::Whole));
         let mut chat = ChatRequest::clone(&base().request);
         chat.max_tokens = Some(9);
+        digests.push(digest("key_1", &GatewayChatRequest { request: Arc::new(chat.clone()), ..base() }, Form::Whole));
+        chat.defaults.max_tokens = Some(9);
         digests.push(digest("key_1", &GatewayChatRequest { request: Arc::new(chat), ..base() }, Form::Whole));
         let count = digests.len();
         digests.sort_unstable();
