@@ -226,7 +226,9 @@ async fn it_describes_the_required_permission_of_each_route() {
         .map(|(path, _)| path)
         .collect();
     let wanted = [
+        "/",
         "/.well-known/jwks.json",
+        "/README.md",
         "/api/health",
         "/api/health/live",
         "/api/health/ready",

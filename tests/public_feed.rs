@@ -64,7 +64,8 @@ async fn with_the_setting_everybody_reads_public_alerts_from_caches_and_nothing_
 
     // A proposal that waits for a second person is not public.
     let (_, pending) = published(&one, "Extreme").await;
-    assert_eq!(one.get(&format!("/api/v1/alerts/{pending}")).await.json()["data"]["state"], "pending");
+    let proposed = one.get(&format!("/api/v1/alerts/{pending}")).await.json();
+    assert_eq!(proposed["data"]["state"], "pending_second", "{proposed}");
     assert_eq!(anybody.get(&format!("/api/v1/alerts/{pending}.cap")).await.status, 404);
     assert!(!anybody.get(FEED).await.text.contains(&pending));
     for path in [

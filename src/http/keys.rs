@@ -59,7 +59,7 @@ pub struct NewKeyBody {
     /// all. A team's list applies too.
     #[request(default)]
     pub models: Vec<String>,
-    /// Time for which answers to requests with the temperature 0 are cached, in seconds; 0 is off. By default what the team
+    /// Time for which answers to identical requests are cached, in seconds; 0 is off. By default what the team
     /// has, else off.
     #[request(range = 0..=2_592_000)]
     pub cache_seconds: Option<u64>,

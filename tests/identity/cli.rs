@@ -131,7 +131,7 @@ fn a_folder_that_a_server_holds_is_left_alone() {
 #[test]
 fn help_shows_examples() {
     let folder = tempfile::tempdir().unwrap();
-    for command in ["login", "logout", "users", "signing"] {
+    for command in ["login", "logout", "users", "service-accounts", "firmware", "signing"] {
         let help = muster(folder.path(), &[command, "--help"], "");
         assert!(help.status.success() && output_text(&help).contains("Example"), "{command}");
     }

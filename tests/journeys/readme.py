@@ -17,8 +17,6 @@ FORMS = [
     # The number of an incident.
     (r"\b\d{4}-\d{6}\b", r"\d{4}-\d{6}"),
     (r'(?<="epoch":")[0-9a-f]+', "[0-9a-f]+"),
-    # As versions of jq differ.
-    (r"\b0\.0\b", r"0(?:\.0)?"),
     (r"\b\d+\.\d{4,}\b", r"\d+\.\d+(?:e-\d+)?"),
     (r"\bin \d+ s\b", r"in \d+ s"),
     # What a model says, and how long it took to say it.
@@ -32,6 +30,8 @@ MEASURED = (
 )
 NUMBERS = re.compile(rf'(?<=")(?P<field>{"|".join(MEASURED)})":\d+')
 ELISION = "…"
+# A whole number as versions of jq print it, with a fraction or without.
+WHOLE = r"(?<=:)\d+\.0(?=[,}])"
 
 
 @dataclass
@@ -123,7 +123,8 @@ class Comparison:
         shown = shown.strip()
         forms = "|".join(f"(?P<f{number}>{form})" for number, (form, _) in enumerate(FORMS))
         scan = re.compile(
-            rf"(?P<name>{NAMED.pattern})|(?P<measured>{NUMBERS.pattern})|{forms}|(?P<cut>\s*{ELISION}\s*)|(?P<space>\s+)"
+            rf"(?P<name>{NAMED.pattern})|(?P<measured>{NUMBERS.pattern})|{forms}|(?P<whole>{WHOLE})"
+            rf"|(?P<cut>\s*{ELISION}\s*)|(?P<space>\s+)"
         )
         for found in scan.finditer(shown):
             pieces.append(re.escape(shown[at : found.start()]))
@@ -133,6 +134,8 @@ class Comparison:
                 pieces.append(self.named(found["name"], groups))
             elif found["measured"]:
                 pieces.append(rf'{found["field"]}":\d+')
+            elif found["whole"]:
+                pieces.append(rf"{found['whole'].removesuffix('.0')}(?:\.0)?")
             elif found["cut"]:
                 pieces.append(r"[\s\S]*?")
             elif found["space"]:

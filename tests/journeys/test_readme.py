@@ -58,7 +58,7 @@ class Tour:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
         return done.stdout if done.returncode == 0 else f"exit code {done.returncode}: {done.stdout}{done.stderr}"
@@ -192,7 +192,7 @@ def test_the_client_of_openai(tour):
     (script,) = [script for script in SECTIONS["The AI gateway"].of("python") if "openai" in script]
     script = tour.comparison.actual(f'import os\nKEY = os.environ["KEY"]\n{script}\nprint("done")')
     done = subprocess.run(
-        [sys.executable, "-c", script], env=tour.environment, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", script], env=tour.environment, capture_output=True, text=True, timeout=300, check=False
     )
     assert done.stdout.endswith("done\n"), done.stderr
 

@@ -1,9 +1,9 @@
 //! Answers of earlier, identical requests. Off unless the paying key or its team has a time for it.
 //!
 //! A request is looked up by a digest of everything that its answer depends on: who may share it (a key or a team), the
-//! models that it names and may use, its form, and the chat without what does not reach the model. Only requests with the
-//! temperature 0 are cached: any other asks for answers that vary. Complete answers only are stored, never errors. A
-//! stream is stored with its events, and repeated with these.
+//! models that it names and may use, its form, and the chat without what does not reach the model. The temperature makes no
+//! exception: who turns the cache on wants the same answer to the same request, and `Cache-Control` asks for another one.
+//! Complete answers only are stored, never errors. A stream is stored with its events, and repeated with these.
 //!
 //! Identical requests that are in flight at the same time each call a provider: none waits for another one, whose failure
 //! or slowness it would share.
@@ -112,8 +112,7 @@ impl ResponseCache {
     pub(crate) fn place(&self, request: &GatewayChatRequest, form: Form) -> Option<CachePlace> {
         let policy = request.cache.clone()?;
         let wants = (policy.read || policy.write) && !policy.keep_for.is_zero() && self.largest > 0;
-        let stable = request.request.sampling.temperature == Some(0.0);
-        (wants && stable).then(|| CachePlace {
+        wants.then(|| CachePlace {
             cache: self.clone(),
             digest: digest(&policy.scope, request, form),
             policy,

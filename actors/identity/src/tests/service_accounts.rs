@@ -65,3 +65,19 @@ fn sessions_end_with_the_account_also_after_a_restart_and_a_new_expiry_ends_them
         assert!(fixture.admit(&tokens.token).is_err());
     });
 }
+
+#[test]
+fn guesses_of_a_secret_lock_the_account_like_those_of_a_password() {
+    run(|tree| async move {
+        let fixture = TestIdentity::new(&tree).await;
+        let issued = fixture.identity.create_service_account(By::System, new("guessed", None), None).await.unwrap();
+        let id = issued.account.id.clone();
+        for _ in 0..30 {
+            assert!(fixture.exchange(&id, "mss_guess").await.is_err());
+        }
+        let locked = fixture.exchange(&id, &issued.secret).await.unwrap_err();
+        assert_eq!(locked.code, Some("invalid_credentials"), "which is not revealed");
+        wait(16 * 60).await;
+        assert!(fixture.exchange(&id, &issued.secret).await.is_ok());
+    });
+}

@@ -3,7 +3,8 @@
 use muster_cap::{Alert, Area, CapError, CapTime, Info, NamedValue, Status};
 
 use super::area::{geometry, shapes};
-use super::record::{AlertInfo, AlertRecord, AlertState, Origin, Reference};
+use super::record::{AlertInfo, AlertRecord, Origin, Reference};
+use super::state::AlertState;
 use muster_core::Millis;
 
 /// Returns the document of a record. One that is not released has the status Draft, on which no recipient acts.

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::record::{AlertRecord, AlertState, Origin, Reference};
+use super::record::{AlertRecord, Origin, Reference};
+use super::state::AlertState;
 use muster_core::Millis;
 
 /// Largest number of messages that wait for one that they refer to.

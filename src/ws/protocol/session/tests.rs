@@ -190,7 +190,7 @@ fn the_reply_to_connect_follows_all_its_subscriptions_and_precedes_missed_events
     assert!(texts(&session.on_subscribed(tags[0].0, confirmed("a"), at(1))).is_empty());
     let effects = session.on_subscribed(tags[1].0, Err(Refused::NoChannel), at(1));
     let reply = &texts(&effects)[0]["ok"];
-    assert_eq!(reply["subs"]["a"], json!({ "epoch": "k3v9", "offset": 840, "recovered": false }));
+    assert_eq!(reply["subs"]["a"], json!({ "epoch": "k3v9", "offset": 840, "pubs": 0, "recovered": false }));
     assert_eq!(reply["subs"]["b"]["error"]["code"], 2404);
     assert_eq!(reply["subs"]["c *"]["error"]["code"], 2400);
     assert_eq!((&reply["conn"], &reply["user"], &reply["ping"]), (&json!("con_1"), &json!("usr_1"), &json!(25)));
@@ -389,7 +389,7 @@ fn a_monitor_is_subscribed_to_agents_with_a_snapshot_and_notified() {
     let effects = session.on_open(at(0));
     assert_eq!(subscriptions(&effects), [("agents".to_owned(), true)], "a key has no channel of its own");
     let sent = texts(&session.on_subscribed(tag(&effects), confirmed("agents"), at(0)));
-    assert_eq!(sent, [json!({ "ch": "agents", "subscribed": { "epoch": "k3v9", "offset": 840, "recovered": false } })]);
+    assert_eq!(sent, [json!({ "ch": "agents", "subscribed": { "epoch": "k3v9", "offset": 840, "pubs": 0, "recovered": false } })]);
     // The client may subscribe to the channel itself, from a position.
     let text = r#"{"id":1,"connect":{"subs":{"agents":{"since":{"epoch":"k3v9","offset":840}}}}}"#;
     let effects = session.on_text(text, at(1));

@@ -208,7 +208,8 @@ impl FirmwareState {
         at.check(job.version)?;
         // The artifact of a rollback is bad, perhaps; those that the devices return to are checked.
         let returns = job.rollback.is_some() || (action == JobAction::Rollback && job.state.is_terminal());
-        if returns && matches!(action, JobAction::Approve | JobAction::Rollback) {
+        let allowed = job.state.allowed_actions().contains(&action);
+        if returns && allowed && matches!(action, JobAction::Approve | JobAction::Rollback) {
             self.check_rollback(id, now)?;
         } else if matches!(action, JobAction::Approve | JobAction::Resume)
             && let Some(artifact) = &job.artifact_id

@@ -7,6 +7,7 @@ mod imports;
 mod lifecycle;
 mod properties;
 mod release;
+mod release_rules;
 mod visibility;
 
 use std::cell::Cell;
