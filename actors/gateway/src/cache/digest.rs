@@ -135,6 +135,8 @@ mod tests {
         digests.push(digest("key_1", &bound, Form::Whole));
         let mut chat = ChatRequest::clone(&base().request);
         chat.max_tokens = Some(9);
+        digests.push(digest("key_1", &GatewayChatRequest { request: Arc::new(chat.clone()), ..base() }, Form::Whole));
+        chat.defaults.max_tokens = Some(9);
         digests.push(digest("key_1", &GatewayChatRequest { request: Arc::new(chat), ..base() }, Form::Whole));
         let count = digests.len();
         digests.sort_unstable();

@@ -138,7 +138,7 @@ fn output_format(fields: &mut Fields<'_>, name: &str) -> Option<ResponseFormat> 
 }
 
 fn effort(fields: &mut Fields<'_>, _: &str) -> Option<String> {
-    fields.object("output_config", |config| config.string("effort")).flatten()
+    fields.value("output_config")?.get("effort")?.as_str().map(str::to_owned)
 }
 
 fn tools(fields: &mut Fields<'_>, name: &str) -> Option<Vec<Tool>> {

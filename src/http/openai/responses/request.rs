@@ -120,7 +120,7 @@ fn as_sent(fields: &mut Fields<'_>, _: &str) -> Option<AsSent> {
 
 /// Reads how much a model that thinks should think.
 fn effort(fields: &mut Fields<'_>, _: &str) -> Option<String> {
-    fields.object("reasoning", |reasoning| reasoning.string("effort")).flatten()
+    fields.value("reasoning")?.get("effort")?.as_str().map(str::to_owned)
 }
 
 /// Reads the identifier of the end user by either of its names.
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn a_string_is_a_user_message_and_fields_without_effect_are_accepted() {
+    fn a_string_is_a_user_message_and_fields_without_effect_are_accepted_and_an_effort_goes_on() {
         let hints = json!({ "store": true, "include": ["reasoning.encrypted_content"], "truncation": "disabled",
             "reasoning": { "effort": "low" }, "background": false, "previous_response_id": null, "text": {},
             "service_tier": "auto", "max_tool_calls": 3, "top_logprobs": 0, "tools": [] });
