@@ -223,15 +223,18 @@ impl Requested {
     }
 }
 
+/// Day, subject and model of a group, as far as it is grouped by them.
+type Group<'a> = (Option<Day>, Option<&'a str>, Option<&'a str>);
+
 /// Sums up rows by group, in the order of day, subject and model.
 fn grouped(rows: &[UsageRow], dimension: Dimension, groups: Groups) -> Vec<UsageDay> {
-    let mut by_group = BTreeMap::<(Option<Day>, Option<&str>, Option<&str>), Vec<&UsageRow>>::new();
+    let mut by_group = BTreeMap::<Group<'_>, Vec<&UsageRow>>::new();
     for row in rows {
         let subject = groups.dimension.map(|_| row.subject.as_str());
         let group = (groups.day.then_some(row.day), subject, groups.model.then_some(row.model_id.as_str()));
         by_group.entry(group).or_default().push(row);
     }
-    let row = |((day, subject, model), rows): ((Option<Day>, Option<&str>, Option<&str>), Vec<&UsageRow>)| {
+    let row = |((day, subject, model), rows): (Group<'_>, Vec<&UsageRow>)| {
         let (subject, text) = (subject.map(str::to_owned), |text: &str| text.to_owned());
         let mut row = UsageDay {
             day: day.map(|day| day.to_string()),
