@@ -112,11 +112,7 @@ impl ResponseCache {
     pub(crate) fn place(&self, request: &GatewayChatRequest, form: Form) -> Option<CachePlace> {
         let policy = request.cache.clone()?;
         let wants = (policy.read || policy.write) && !policy.keep_for.is_zero() && self.largest > 0;
-        wants.then(|| CachePlace {
-            cache: self.clone(),
-            digest: digest(&policy.scope, request, form),
-            policy,
-        })
+        wants.then(|| CachePlace { cache: self.clone(), digest: digest(&policy.scope, request, form), policy })
     }
 }
 

@@ -389,7 +389,10 @@ fn a_monitor_is_subscribed_to_agents_with_a_snapshot_and_notified() {
     let effects = session.on_open(at(0));
     assert_eq!(subscriptions(&effects), [("agents".to_owned(), true)], "a key has no channel of its own");
     let sent = texts(&session.on_subscribed(tag(&effects), confirmed("agents"), at(0)));
-    assert_eq!(sent, [json!({ "ch": "agents", "subscribed": { "epoch": "k3v9", "offset": 840, "pubs": 0, "recovered": false } })]);
+    assert_eq!(
+        sent,
+        [json!({ "ch": "agents", "subscribed": { "epoch": "k3v9", "offset": 840, "pubs": 0, "recovered": false } })]
+    );
     // The client may subscribe to the channel itself, from a position.
     let text = r#"{"id":1,"connect":{"subs":{"agents":{"since":{"epoch":"k3v9","offset":840}}}}}"#;
     let effects = session.on_text(text, at(1));
