@@ -222,9 +222,13 @@ mod tests {
 
     #[test]
     fn a_record_of_an_earlier_version_is_a_person() {
-        let text = r#"{"id":"usr_1","email":"a@b","name":"","role":"viewer","grants":[],"password":"x","disabled":false,
-            "pv":1,"not_before":0,"created_at":0,"created_by":"system","updated_at":0,"last_login":null,"version":1}"#;
-        let record: Result<UserRecord, _> = serde_json::from_str(text);
+        let at = NOW.rfc3339();
+        let text = json!({
+            "id": "usr_1", "email": "a@b", "name": "", "role": "viewer", "grants": [], "password": "x", "disabled": false,
+            "pv": 1, "not_before": at, "created_at": at, "created_by": "system", "updated_at": at, "last_login": null,
+            "version": 1,
+        });
+        let record: Result<UserRecord, _> = serde_json::from_value(text);
         assert_eq!(record.map(|record| AccountKind::of(&record)).ok(), Some(AccountKind::Person));
     }
 }
