@@ -64,17 +64,6 @@ class Caller:
     def post(self, path, body=None, headers=()):
         return self.call("POST", path, {} if body is None else body, headers).must(200, 201, 202)
 
-    def wait_for(self, path, condition):
-        """Reads a record until it is as expected."""
-        deadline = time.monotonic() + WITHIN_S
-        while True:
-            found = self.get(path).body
-            if condition(found):
-                return found
-            assert time.monotonic() < deadline, f"{path} stays {found}"
-            # A resource without a feed is polled, as a script does.
-            time.sleep(0.1)
-
 
 class Installation(Muster):
     """A server in its own folder, its settings file and the command line beside it."""

@@ -114,6 +114,7 @@ def a_backup_is_restored(platform, app, providers, tmp_path):
     # Made after the backup: the restored server does not know it.
     later = platform.with_key().post("/api/v1/keys", {"name": "later", "scopes": ["chat"]}).body["key"]
     platform.stop()
+    platform.settings(configured(providers))
     data = tmp_path / "elsewhere"
     restore = ("restore", "--from", file, "--data", data / "data")
     wrong = platform.muster(*restore, MUSTER_BACKUP_PASSPHRASE="another passphrase", check=False)
