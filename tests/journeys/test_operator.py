@@ -16,6 +16,9 @@ def test_run_watch_pause_redirect_and_kill(installation, upstream):
     operator = platform.with_key()
     monitor = platform.feed(operator, path=MONITOR)
     lines = platform.start_muster("monitor", "--plain", "--server", platform.origin, MUSTER_API_KEY=platform.key)
+    # Both monitors are connected before the first task.
+    while operator.get("/api/v1/status").body["sockets"]["connections"] < 2:
+        assert lines.poll() is None, "the monitor has ended"
 
     task = run(operator, {"task": "Count the boats", "params": {"document": DOCUMENT}})
     watch_it_stand(operator, monitor, task)
