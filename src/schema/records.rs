@@ -70,7 +70,7 @@ fn geography() -> Vec<KnownField> {
 fn rows() -> Vec<Row> {
     let always = |word: &'static str, places| words([word], places);
     vec![
-        of::<incident::Incident>(&["Incident", "ReportedIncident"]),
+        of::<incident::Incident>(&["Incident", "ReportedIncident", "ChangedIncident", "IncidentDetails"]),
         of::<incident::State>(&["DeviceIncident.state"]),
         of::<incident::TimelineEntry>(&["TimelineEntry"]),
         of::<alert::AlertRecord>(&["Alert"]),
@@ -79,7 +79,9 @@ fn rows() -> Vec<Row> {
         of::<device::Command>(&["DeviceCommandBody", "HandedCommand"]),
         of::<device::Status>(&["HeartbeatBody.status"]),
         of::<device::Telemetry>(&["TelemetryBody"]),
-        of::<firmware::Execution>(&["ExecutionBody"]),
+        of::<firmware::ExecState>(&["ExecutionBody.state"]),
+        of::<firmware::ExecError>(&["ExecutionBody.error"]),
+        of::<device::FirmwareVersion>(&["ExecutionBody.from", "ExecutionBody.to"]),
         of::<firmware::ArtifactState>(&["ArtifactBody.state"]),
         of::<firmware::Manifest>(&["ArtifactBody"]),
         of::<firmware::Job>(&["FirmwareJobBody"]),
