@@ -165,7 +165,6 @@ fn rows() -> Vec<Row> {
         always("Ed25519", &["Jwk.crv"]),
         always("EdDSA", &["Jwk.alg"]),
         always("sig", &["Jwk.use"]),
-        of::<Option<incident::PriorityOverride>>(&["Incident.priority_override", "ReportedIncident.priority_override"]),
         list(attempt(), &["ChatReplyAgent.attempts", "GatewayReply.attempts"]),
         any(&[
             "TaskBody.params",

@@ -259,7 +259,7 @@ async fn misspelt_names_are_answered_with_what_was_meant() {
     }
     let entry = json!({ "entries": [{ "key": "a", "value": "b" }, { "key": "c", "value": "d", "ttl": 5 }] });
     for (path, body, place, meant) in [
-        ("/api/memory/store/batch", entry, "body.entries.1.ttl", "unknown field `ttl`: did you mean `ttl_seconds`?"),
+        ("/api/memory/batch", entry, "body.entries.1.ttl", "unknown field `ttl`: did you mean `ttl_seconds`?"),
         (
             "/api/memory/store",
             json!({ "key": "a", "value": "b", "ttl": 5 }),
