@@ -9,7 +9,7 @@ use muster_identity::keys::KeyRecord;
 
 use crate::app::App;
 
-/// Header that tells how the cache was used.
+/// Header with the use of the cache.
 pub const HEADER: &str = "x-muster-cache";
 
 /// Returns what a request may use of the cache; `None` if neither its key nor its team has a time for answers.

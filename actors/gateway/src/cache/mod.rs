@@ -2,7 +2,7 @@
 //!
 //! A request is looked up by a digest of everything that its answer depends on: who may share it (a key or a team), the
 //! models that it names and may use, its form, and the chat without what does not reach the model. The temperature makes no
-//! exception: who turns the cache on wants the same answer to the same request, and `Cache-Control` asks for another one.
+//! exception: who turns the cache on wants the same answer to the same request, and `Cache-Control` requests another one.
 //! Complete answers only are stored, never errors. A stream is stored with its events, and repeated with these.
 //!
 //! Identical requests that are in flight at the same time each call a provider: none waits for another one, whose failure

@@ -37,7 +37,7 @@ pub struct NewKey {
     pub team: Option<String>,
     /// The models that the key may use; empty means all.
     pub models: Vec<String>,
-    /// Time for which answers are cached, in seconds: 0 means never, `None` what the team says.
+    /// Time for which answers are cached, in seconds: 0 means never, `None`: the time of the team.
     pub cache_seconds: Option<u64>,
 }
 

@@ -155,7 +155,7 @@ pub struct KeyRecord {
     /// The models that the key may use; empty means all.
     #[serde(default)]
     pub models: Vec<String>,
-    /// Time for which answers are cached, in seconds: 0 means never, `None` what the team says.
+    /// Time for which answers are cached, in seconds: 0 means never, `None`: the time of the team.
     #[serde(default)]
     pub cache_seconds: Option<u64>,
     /// Number of the change that this record is the result of, from 1; its use is no change.
