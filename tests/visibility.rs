@@ -83,8 +83,18 @@ async fn a_device_reports_an_incident_at_its_location_and_a_second_report_is_att
     let place = json!({ "type": "Point", "coordinates": [8.64, 49.87] });
     let gauge = Unit::register(&admin, json!({ "location": place })).await;
     let other = Unit::register(&admin, json!({})).await;
-    let report = json!({ "title": "Water above 7 m", "kind": "flood", "dedup_key": "rhine-7", "severity": "Severe",
-        "reported_via": "operator", "visibility": "private", "commander": id_of(&admin).await });
+    let report = json!({ "title": "Water above 7 m", "kind": "flood", "dedup_key": "rhine-7", "severity": "Severe" });
+    for (field, value) in [
+        ("reported_via", json!("operator")),
+        ("visibility", json!("private")),
+        ("commander", json!(id_of(&admin).await)),
+    ] {
+        let mut beyond = report.clone();
+        beyond[field] = value;
+        let refused = gauge.client.post(REPORTS, &beyond).await;
+        assert_eq!(refused.status, 400, "{}", refused.text);
+        assert!(refused.text.contains(&format!("unknown field `{field}`")), "{}", refused.text);
+    }
     let request = gauge.client.post_request(REPORTS, &report);
     let made = answer(request.try_clone().unwrap().header("idempotency-key", "k1")).await;
     let created = made.json()["data"].clone();

@@ -77,7 +77,7 @@ def disaster(client, muster):
     person = client.with_token(login.data.token)
     status, me = client.call(person, "auth.get_current_user")
     assert (status, me.data.email) == (200, "admin@muster.local")
-    body = models.IncidentReport(title="Bridge flooded", kind="flood")
+    body = models.IncidentReport(title="Bridge flooded", kind=models.IncidentReportKind.FLOOD)
     status, reported = client.call(person, "incidents.report_incident", body=body)
     assert status == 201 and isinstance(reported, models.DataReportedIncident)
     assert (reported.data.title, reported.data.state, reported.data.version) == ("Bridge flooded", "reported", 1)
@@ -107,7 +107,8 @@ def openai(client, _muster):
     assert status == 200 and "echo" in [model.id for model in listed.data]
     status, model = client.call(client.key, "interface_b.get_model_b", "echo")
     assert (status, model.id, model.object_) == (200, "echo", "model")
-    body = models.ChatCompletionBody(model="echo", messages=[models.ChatMessageB(role="user", content="Hello?")])
+    turn = models.ChatMessageB(role=models.ChatMessageBRole.USER, content="Hello?")
+    body = models.ChatCompletionBody(model="echo", messages=[turn])
     status, completion = client.call(client.key, "interface_b.create_chat_completion", body=body)
     assert status == 200 and isinstance(completion, models.ChatCompletion) and completion.choices[0].message.content
     body = models.ResponsesBody(model="echo", input_="Hello?")
@@ -146,7 +147,7 @@ def agent(client, _muster):
     assert 3 in run.output.to_dict().get("results", run.output.to_dict().values())
     status, agents = client.call(client.key, "agents.list_agents")
     assert status == 200 and "json-wrangler" in [agent.id for agent in agents.agents]
-    params = models.RunBodyParamsType0.from_dict({"document": [1, 2], "program": "length"})
+    params = models.AnyObject.from_dict({"document": [1, 2], "program": "length"})
     body = models.RunBody(task="count", params=params)
     status, begun = client.call(client.key, "agents.run_agent", "json-wrangler", body=body)
     assert (status, begun.agent) == (201, "json-wrangler") and begun.estimated_seconds >= 1

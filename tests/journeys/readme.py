@@ -26,7 +26,7 @@ FORMS = [
 ]
 MEASURED = (
     *("created", "latency_ms", "prompt", "completion", "total", "prompt_tokens", "completion_tokens", "total_tokens"),
-    *("estimated_seconds", "estimated_requests"),
+    *("estimated_seconds", "estimated_requests", "vectors"),
 )
 NUMBERS = re.compile(rf'(?<=")(?P<field>{"|".join(MEASURED)})":\d+')
 ELISION = "…"

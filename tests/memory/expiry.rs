@@ -18,7 +18,7 @@ fn end(entry: &Value) -> u64 {
 
 /// Every route that returns an entry, and whether it returns this one.
 async fn sights(client: &Client, id: &str) -> Vec<(&'static str, bool)> {
-    let found = search(client, &[("q", "ephemeral heron"), ("include_expired", "true")]).await;
+    let found = search(client, &[("q", "ephemeral heron")]).await;
     let listed = client.get("/api/memory").await.json();
     let history = client.get("/api/memory/history?key=gone").await;
     vec![

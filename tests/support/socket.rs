@@ -1,11 +1,15 @@
 //! Clients of the live feed: one that implements the protocol, and one that sends arbitrary bytes.
 
 use std::collections::VecDeque;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::http::HeaderValue;
@@ -21,9 +25,34 @@ pub trait Transport: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Transport for T {}
 
+/// The connection of a socket, which a test keeps where the handshake is rejected: the library returns only as much of
+/// the body as arrived with the head.
+#[derive(Clone)]
+struct Shared(Arc<Mutex<Box<dyn Transport>>>);
+
+impl AsyncRead for Shared {
+    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.0.lock().unwrap()).poll_read(context, bytes)
+    }
+}
+
+impl AsyncWrite for Shared {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut *self.0.lock().unwrap()).poll_write(context, bytes)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.0.lock().unwrap()).poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.0.lock().unwrap()).poll_shutdown(context)
+    }
+}
+
 /// A live socket.
 pub struct Socket {
-    ws: WebSocketStream<Box<dyn Transport>>,
+    ws: WebSocketStream<Shared>,
     next_id: u32,
     /// Frames that were received while waiting for a reply.
     buffered: VecDeque<Value>,
@@ -89,14 +118,19 @@ impl Socket {
         for (name, value) in headers {
             request.headers_mut().append(*name, HeaderValue::from_str(value).unwrap());
         }
-        match with_timeout(client_async(request, stream)).await {
+        let mut stream = Shared(Arc::new(Mutex::new(stream)));
+        match with_timeout(client_async(request, stream.clone())).await {
             Ok((ws, response)) => {
                 assert_eq!(response.headers()["sec-websocket-protocol"], "muster.v1.json");
                 Ok(Self { ws, next_id: 0, buffered: VecDeque::new() })
             }
             Err(Error::Http(response)) => {
                 let status = response.status().as_u16();
-                let body = response.body().clone().unwrap_or_default();
+                let mut body = response.body().clone().unwrap_or_default();
+                let length = response.headers().get("content-length").map_or("0", |it| it.to_str().unwrap());
+                let mut rest = vec![0; length.parse::<usize>().unwrap() - body.len()];
+                with_timeout(stream.read_exact(&mut rest)).await.unwrap();
+                body.append(&mut rest);
                 Err(HandshakeRejection { status, body: String::from_utf8(body).unwrap() })
             }
             Err(error) => panic!("no handshake: {error}"),

@@ -17,7 +17,8 @@ pub fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     scored.max_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, known)| known)
 }
 
-/// Similarity of two names, 0 to 1: of the whole, or of one that is a word of the other (`ttl` and `ttl_seconds`).
+/// Similarity of two names, 0 to 1: of the whole, of one that is a word of the other (`ttl` and `ttl_seconds`), or of
+/// one that abbreviates the other word by word (`r_m` and `radius_m`).
 fn similarity(name: &str, known: &str) -> f64 {
     let known = known.to_lowercase();
     let edited = strsim::normalized_damerau_levenshtein(name, &known);
@@ -35,7 +36,10 @@ fn similarity(name: &str, known: &str) -> f64 {
         (several, [one]) if several.len() > 1 => has(several, one),
         _ => false,
     };
-    if is_word { whole.max(0.8) } else { whole }
+    let begins =
+        |(one, other): (&String, &String)| !one.is_empty() && (one.starts_with(&**other) || other.starts_with(&**one));
+    let abbreviates = sent.len() > 1 && sent.len() == named.len() && sent.iter().zip(&named).all(begins);
+    if is_word || abbreviates { whole.max(0.8) } else { whole }
 }
 
 /// Returns the message about an unknown name: the nearest known one, else the known ones.
@@ -97,6 +101,8 @@ mod tests {
             ("nwo", &["reason", "now", "if_seq"], "now"),
             ("ip", &["user_agent", "ip_address"], "ip_address"),
             ("radius", &["center", "radius_m"], "radius_m"),
+            ("radius_m", &["lon", "lat", "r_m", "limit"], "r_m"),
+            ("document_ref", &["doc_ref", "reference"], "doc_ref"),
             ("gruops", &["groups", "rate", "abort"], "groups"),
         ] {
             assert_eq!(nearest(name, known), Some(meant), "{name}");

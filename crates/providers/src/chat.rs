@@ -274,6 +274,11 @@ impl ChatRequest {
         self.n.max(1)
     }
 
+    /// Returns how many tools one answer may call.
+    pub fn max_calls(&self) -> usize {
+        if self.parallel_tool_calls == Some(false) { 1 } else { usize::MAX }
+    }
+
     /// Returns the maximum number of tokens of one answer that is requested of a model which `reasons` or does not;
     /// `None` if that is left to the provider.
     pub fn max_tokens_at(&self, reasons: bool) -> Option<u32> {

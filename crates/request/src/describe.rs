@@ -115,6 +115,9 @@ pub fn require(schema: &mut RefOr<Schema>, names: &[&str]) {
             && let Some(kind) = types.iter().find(|kind| **kind != Type::Null)
         {
             property.schema_type = SchemaType::Type(kind.clone());
+            if let Some(values) = &mut property.enum_values {
+                values.retain(|value| !value.is_null());
+            }
         }
     }
 }

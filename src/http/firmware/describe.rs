@@ -153,7 +153,7 @@ pub struct FirmwareJobList {
     pub next_cursor: Option<String>,
 }
 
-/// A job on one device. With `dialect` its state is in the terms of another system.
+/// A job on one device.
 #[derive(Debug, Serialize, ToSchema)]
 #[allow(dead_code)]
 pub struct ExecutionBody {
@@ -191,10 +191,79 @@ pub struct ExecutionBody {
     pub updated_at: String,
 }
 
+/// With `dialect=aws`: a `JobExecution` of AWS IoT.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[allow(dead_code)]
+pub struct AwsExecution {
+    pub job_id: String,
+    /// Identifier of the device.
+    pub thing_name: String,
+    /// `QUEUED`, `IN_PROGRESS`, `SUCCEEDED`, `FAILED`, `TIMED_OUT`, `REJECTED`, `REMOVED` or `CANCELED`.
+    pub status: String,
+    pub version_number: u64,
+    /// Number of the attempt, from 1.
+    pub execution_number: u32,
+    pub status_details: BTreeMap<String, String>,
+    /// Unix time in seconds.
+    pub last_updated_at: u64,
+}
+
+/// With `dialect=ddi`: a feedback of hawkBit's DDI.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[allow(dead_code)]
+pub struct DdiExecution {
+    /// Identifier of the job.
+    pub id: String,
+    #[serde(rename = "controllerId")]
+    pub controller_id: String,
+    pub status: DdiStatus,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[allow(dead_code)]
+pub struct DdiStatus {
+    /// `scheduled`, `download`, `downloaded`, `proceeding`, `closed`, `canceled` or `rejected`.
+    pub execution: String,
+    pub result: DdiResult,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[allow(dead_code)]
+pub struct DdiResult {
+    /// `none`, `success` or `failure`.
+    pub finished: String,
+}
+
+/// With `dialect=mender`: a device of a deployment of Mender.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[allow(dead_code)]
+pub struct MenderExecution {
+    /// Identifier of the job.
+    pub deployment_id: String,
+    pub device_id: String,
+    pub status: String,
+    pub attempts: u32,
+    pub updated: String,
+}
+
+/// A job on one device, in the terms of the requested `dialect`.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+#[allow(dead_code)]
+pub enum ListedExecution {
+    Muster(Box<ExecutionBody>),
+    Aws(AwsExecution),
+    Ddi(DdiExecution),
+    Mender(MenderExecution),
+}
+
 /// A page of executions.
 #[derive(Debug, Serialize, ToSchema)]
 #[allow(dead_code)]
 pub struct ExecutionList {
-    pub executions: Vec<ExecutionBody>,
+    pub executions: Vec<ListedExecution>,
     pub next_cursor: Option<String>,
 }

@@ -29,11 +29,11 @@ async function disaster(): Promise<void> {
   const login = ok("disaster", await client().POST("/api/v1/auth/login", { body }));
   const person = client(login.data.token);
   equal(ok("disaster", await person.GET("/api/v1/auth/me")).data.email, body.email);
-  const report = { title: "Bridge flooded", kind: "flood" };
+  const report = { title: "Bridge flooded", kind: "flood" } as const;
   const { data: incident } = ok("disaster", await person.POST("/api/v1/incidents", { body: report }));
   equal(incident.state, "reported");
   const params = { path: { id: incident.id }, header: { "If-Match": "*" } };
-  const assessment = { severity: "Severe", urgency: "Immediate", certainty: "Observed" };
+  const assessment = { severity: "Severe", urgency: "Immediate", certainty: "Observed" } as const;
   const triaged = await person.POST("/api/v1/incidents/{id}/triage", { params, body: assessment });
   equal(ok("disaster", triaged).data.version > incident.version, true);
   equal(ok("disaster", await person.GET("/api/v1/incidents")).data.incidents[0].id, incident.id);
@@ -49,7 +49,7 @@ async function openai(): Promise<void> {
   equal(ok("OpenAI", await withKey.GET("/v1/models")).data.some((model) => model.id === "echo"), true);
   const model = await withKey.GET("/v1/models/{id}", { params: { path: { id: "echo" } } });
   equal(ok("OpenAI", model).id, "echo");
-  const chat = { model: "echo", messages: [{ role: "user", content: "Hello?" }] };
+  const chat = { model: "echo", messages: [{ role: "user" as const, content: "Hello?" }] };
   const completion = ok("OpenAI", await withKey.POST("/v1/chat/completions", { body: chat }));
   equal("choices" in completion && completion.choices.length, 1);
   const response = ok("OpenAI", await withKey.POST("/v1/responses", { body: { model: "echo", input: "Hello?" } }));
@@ -59,7 +59,7 @@ async function openai(): Promise<void> {
 }
 
 async function anthropic(): Promise<void> {
-  const messages = [{ role: "user", content: "Hello?" }];
+  const messages = [{ role: "user" as const, content: "Hello?" }];
   const message = await withKey.POST("/v1/messages", { body: { model: "echo", max_tokens: 16, messages } });
   const turn = ok("Anthropic", message);
   equal("role" in turn && turn.role, "assistant");

@@ -5,12 +5,14 @@ use std::collections::VecDeque;
 use super::wire::{self, AnswerContent, AnswerPart, Candidate, ending};
 use crate::http::{Broken, Events, Flow, MAX_TEXT_BYTES};
 use crate::sse::SseEvent;
-use crate::{ChatEvent, Delta, FinishReason, ToolDelta, Usage};
+use crate::{ChatEvent, ChatRequest, Delta, FinishReason, ToolDelta, Usage};
 
 /// Assembles a stream. There is no end marker: a finish reason completes an answer, and the end of the body ends it.
 #[derive(Debug)]
 pub(super) struct Assembler {
     answers: Vec<Answer>,
+    /// Calls of one answer beyond this number are left out: this API has no setting that keeps a model from several.
+    max_calls: usize,
     /// Text and arguments of all answers.
     bytes: usize,
     usage: Option<Usage>,
@@ -26,10 +28,9 @@ struct Answer {
 }
 
 impl Assembler {
-    /// `choices`: number of requested answers, at least one.
-    pub(super) fn new(choices: u32) -> Self {
-        let answers = (0..choices.max(1)).map(|_| Answer::default()).collect();
-        Self { answers, bytes: 0, usage: None, delivered: false }
+    pub(super) fn new(request: &ChatRequest) -> Self {
+        let answers = (0..request.choices()).map(|_| Answer::default()).collect();
+        Self { answers, max_calls: request.max_calls(), bytes: 0, usage: None, delivered: false }
     }
 
     /// Returns all deltas of one event, or none of them: content beside an error is not emitted.
@@ -61,6 +62,9 @@ impl Assembler {
         }
         for part_or_error in candidate.take_parts() {
             answer.content_so_far = answer.content_so_far.and(&part_or_error);
+            if matches!(part_or_error, AnswerPart::Call(_)) && answer.calls as usize >= self.max_calls {
+                continue;
+            }
             let delta = answer.delta(choice, part_or_error);
             self.bytes = self.bytes.saturating_add(weight(&delta));
             fresh.push(delta);

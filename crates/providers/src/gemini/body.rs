@@ -94,7 +94,6 @@ fn is_default(config: &GenerationConfig<'_>) -> bool {
 /// this provider does not support.
 pub(super) fn encode(call: &Call, files: &str) -> Result<Vec<u8>, Fault> {
     let request = &call.request;
-    refuse_unsupported(request)?;
     let turns = turns(request, &call.upstream_model, files)?;
     let body = Body {
         contents: turns.contents,
@@ -109,17 +108,6 @@ pub(super) fn encode(call: &Call, files: &str) -> Result<Vec<u8>, Fault> {
 /// Fault for a request that this API cannot express.
 pub(super) fn invalid(why: impl Into<String>) -> Fault {
     Fault { client: Some(ClientFault::InvalidRequest), ..Fault::new(FaultClass::Client, Phase::Connect, why) }
-}
-
-fn refuse_unsupported(request: &ChatRequest) -> Result<(), Fault> {
-    let may_call = !request.tools.is_empty() && request.tool_choice != ToolChoice::None;
-    if may_call && request.parallel_tool_calls == Some(false) {
-        return Err(Fault::unsupported(
-            "parallel_tool_calls",
-            "this provider cannot be kept from asking for several tools at once; leave parallel_tool_calls out",
-        ));
-    }
-    Ok(())
 }
 
 fn tools(tools: &[Tool]) -> Option<[Tools<'_>; 1]> {

@@ -8,7 +8,7 @@ use super::assemble::Assembler;
 use super::complete::read_reply;
 use super::send::{Method, reporter, send};
 use crate::http::{BodyKind, Origin, Peeked, Reporter, follow, peek};
-use crate::{Call, ChatEvent, ChatReply, ChatStream, Choice, Delta, Fault, Phase, Timeouts, ToolDelta};
+use crate::{Call, ChatEvent, ChatReply, ChatStream, Choice, Delta, Fault, Phase, ToolDelta};
 
 /// Opens the stream and reads up to its first delta, or to a proper end.
 pub(super) async fn open(origin: Arc<Origin>, call: Call) -> Result<ChatStream, Fault> {
@@ -16,17 +16,17 @@ pub(super) async fn open(origin: Arc<Origin>, call: Call) -> Result<ChatStream, 
     let response = send(&origin, &reporter, &call, Method::Stream).await?;
     let (kind, response) = peek(&reporter, response, call.timeouts.first_delta).await?;
     match kind {
-        BodyKind::Json => whole(reporter, response, call.timeouts).await,
+        BodyKind::Json => whole(reporter, response, &call).await,
         BodyKind::Page => {
             Err(reporter.transient(Phase::FirstDelta, "answered with a page, not with a chat: check base_url"))
         }
-        BodyKind::Events => follow(reporter, response, call.timeouts, Assembler::new(call.request.choices())).await,
+        BodyKind::Events => follow(reporter, response, call.timeouts, Assembler::new(&call.request)).await,
     }
 }
 
 /// Handles a complete answer although a stream was requested, or an error with a status of success.
-async fn whole(reporter: Reporter, response: Peeked, timeouts: Timeouts) -> Result<ChatStream, Fault> {
-    let reply = read_reply(&reporter, response, timeouts.first_delta, Phase::FirstDelta).await?;
+async fn whole(reporter: Reporter, response: Peeked, call: &Call) -> Result<ChatStream, Fault> {
+    let reply = read_reply(&reporter, response, call, Phase::FirstDelta).await?;
     Ok(futures::stream::iter(events(reply).into_iter().map(Ok)).boxed())
 }
 

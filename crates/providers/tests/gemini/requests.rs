@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use muster_providers::{
-    Adapter, Call, ChatRequest, ClientFault, Content, ContentPart, FaultClass, Image, ImageSource, Message,
-    ResponseFormat, Role, Sampling, Tool, ToolCall, ToolChoice,
+    Adapter, Call, ChatEvent, ChatReply, ChatRequest, ClientFault, Content, ContentPart, Delta, FaultClass, Image,
+    ImageSource, Message, ResponseFormat, Role, Sampling, Tool, ToolCall, ToolChoice,
 };
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::support::{KEY, Request, call, collect, events, http, serve};
-use super::{adapter, last};
+use super::{adapter, candidate, event, last, open};
 
 /// A server that reports its first request and answers it.
 async fn recording(answer: String) -> (std::net::SocketAddr, mpsc::Receiver<Request>) {
@@ -267,15 +267,28 @@ async fn tool_choice_is_encoded_for_google() {
     }
 }
 
+/// The API has no setting for it, so the calls beyond the first are left out of its answers.
 #[tokio::test]
-async fn disabling_parallel_calls_is_rejected_only_with_tools() {
-    let request = ChatRequest { parallel_tool_calls: Some(false), ..everything() };
-    assert!(body_of(request.clone()).await.get("tools").is_none());
-    let (addr, mut requests) = recording(http("200 OK", "", ANSWER)).await;
-    let fault = adapter(addr).complete(asking(ChatRequest { tools: vec![weather()], ..request })).await.unwrap_err();
-    assert_eq!(fault.client, Some(ClientFault::Unsupported));
-    assert_eq!(fault.param.as_deref(), Some("parallel_tool_calls"));
-    assert!(requests.try_recv().is_err());
+async fn of_several_calls_the_first_is_returned_where_parallel_calls_are_disabled() {
+    let request = ChatRequest { parallel_tool_calls: Some(false), tools: vec![weather()], ..ChatRequest::default() };
+    let call = |id: &str| json!({"functionCall": {"id": id, "name": "weather", "args": {}}});
+    let body = json!({"candidates": [
+        candidate(0, json!([call("a"), {"text": "and"}, call("b")]), ""),
+        candidate(1, json!([call("c"), call("d")]), "STOP"),
+    ]});
+    let last = json!({"candidates": [candidate(0, json!([call("e")]), "STOP")]});
+    let ids = |reply: &ChatReply| -> Vec<Vec<String>> {
+        reply.choices().map(|it| it.tool_calls.iter().map(|call| call.id.clone()).collect()).collect()
+    };
+    let asked = || asking(ChatRequest { n: 2, ..request.clone() });
+    let (addr, _requests) = recording(http("200 OK", "", &body.to_string())).await;
+    assert_eq!(ids(&adapter(addr).complete(asked()).await.unwrap()), [["a"], ["c"]]);
+    let events = collect(open(&format!("{}{}", event(&body), event(&last)), asked()).await.unwrap()).await;
+    let calls = events.iter().filter_map(|event| match event {
+        Ok(ChatEvent::Delta(Delta::Tool { choice, call })) => Some((*choice, call.id.as_deref().unwrap())),
+        _ => None,
+    });
+    assert_eq!(calls.collect::<Vec<_>>(), [(0, "a"), (1, "c")]);
 }
 
 /// A conversation with two calls at once and one more after their answers.

@@ -32,7 +32,7 @@ fn each_invalid_param_is_reported_with_its_path() {
     let places: Vec<String> = error.fields.iter().map(|field| field.loc.join(".")).collect();
     assert_eq!(places, ["body.params.depth", "body.params.output_format", "body.params.paht"]);
     assert_eq!(error.fields[0].kind, "type_error");
-    assert!(error.fields[2].msg.contains("takes path, depth, output_format, search"), "{error:?}");
+    assert!(error.fields[2].msg.contains("did you mean `path`?"), "{error:?}");
     let nested = json!({ "rows": [], "rules": [{ "column": "a" }], "match_fields": [] });
     let error = admit("data-cleaner", "x", nested).unwrap_err();
     assert_eq!(error.fields[0].loc.join("."), "body.params.rules.0.check");
