@@ -1,7 +1,7 @@
 //! Behaviour of sockets that depends on the TLS session below them.
 
 use muster_core::event::Event;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::world::{publish, server};
