@@ -36,7 +36,7 @@ BODIES = CHATS | {
 # What the configuration puts in the place of a token, which would be too old by the time it is sent.
 TOKENS = {"Bearer PERSON": WORLD.admin, "Bearer DEVICE": WORLD.unit_token}
 # Open routes whose valid calls need a user to log in.
-LOGINS = {"login", "cli_login", "refresh"}
+LOGINS = {"login", "cli_login", "service_login", "refresh"}
 # Routes for people that keys may call too.
 KEYED = {"get_agent", "run_agent", "get_task", "task_events", "control_tasks"}
 KEYED |= {f"{verb}_task" for verb in ("pause", "resume", "kill", "redirect")}
