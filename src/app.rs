@@ -31,6 +31,7 @@ use crate::body::BodyBudget;
 use crate::config::{Config, Source};
 use crate::disaster::{Dependencies, Disaster, DisasterCommands};
 use crate::live::{Live, LiveReader};
+use crate::medical::Medical;
 use crate::memory::{Dependencies as MemoryDependencies, MemoryParts};
 use crate::otel::Otel;
 use crate::system_events::{EventSources, SystemEvents};
@@ -82,6 +83,7 @@ pub struct App {
     pub engines: Engines,
     pub agency: AgentPlatform,
     pub memory: MemoryParts,
+    pub medical: Medical,
     pub limiter: RateLimiter,
     pub ledger: Ledger,
     pub model: Arc<dyn ChatModel>,
@@ -221,6 +223,7 @@ impl App {
         let agency = AgentPlatform::start(&config, &dependencies)?;
         let dependencies = MemoryDependencies { tree: &tree, store: &store, clock: &clock, embedder: &embedder };
         let memory = MemoryParts::start(&config, &dependencies);
+        let medical = Medical::start(&tree, arbiter_of(1), &store, &clock);
         let controlled =
             ControlledTasks { tasks: agency.tasks.clone(), limiter: limiter.clone(), live: watched.clone() };
         sockets.commands.register(Arc::new(AgentCommands(Arc::new(controlled))));
@@ -240,6 +243,7 @@ impl App {
             agents: agency.agents.clone(),
             tasks: agency.tasks.clone(),
             memory: memory.entries.clone(),
+            medical: medical.clone(),
             identity: identity.clone(),
             feed: feed.clone(),
             sockets: Arc::clone(&sockets),
@@ -248,7 +252,7 @@ impl App {
 
         let up = async {
             tokio::join!(keys.up(), feed.up(), identity.up(), disaster.up(), limiter.up(), ledger.up());
-            tokio::join!(engines.up(), agency.tasks.up(), memory.up())
+            tokio::join!(engines.up(), agency.tasks.up(), memory.up(), medical.uptime.up())
         };
         tokio::time::timeout(Duration::from_secs(30), up).await.map_err(|_| {
             StartError(
@@ -262,7 +266,11 @@ impl App {
         upkeep::start(
             &tree.group("upkeep"),
             one(),
-            agency.upkeep(&feed, &clock, &watched).into_iter().chain([snapshots, memory.upkeep()]).collect(),
+            agency
+                .upkeep(&feed, &clock, &watched)
+                .into_iter()
+                .chain([snapshots, memory.upkeep(), medical.upkeep()])
+                .collect(),
         );
         let breakers = live.borrow().chain.changes();
         let health = Health::start(&tree.group("health"), one(), probes::all(parts), clock.clone());
@@ -286,6 +294,7 @@ impl App {
             engines,
             agency,
             memory,
+            medical,
             limiter,
             ledger,
             model,

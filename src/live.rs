@@ -122,6 +122,7 @@ fn merged(old: &Config, new: Config) -> Config {
         equivalent: new.equivalent,
         budget: new.budget,
         models: new.models,
+        medical: new.medical,
         limits: new.limits,
         ..old.clone()
     }

@@ -1,6 +1,7 @@
 //! Health probes of all modules.
 
 mod agents;
+mod medical;
 mod memory;
 mod network;
 mod people;
@@ -29,6 +30,7 @@ use muster_tasks::task::Tasks;
 
 use crate::disaster::Disaster;
 use crate::live::LiveReader;
+use crate::medical::Medical;
 use crate::telemetry::Metrics;
 use crate::ws::Sockets;
 
@@ -50,6 +52,7 @@ pub struct ProbeTargets {
     pub agents: Agents,
     pub tasks: Tasks,
     pub memory: Memory,
+    pub medical: Medical,
     pub identity: Identity,
     pub feed: Feed,
     pub sockets: Arc<Sockets>,
@@ -68,7 +71,8 @@ const SECOND: Duration = Duration::from_secs(1);
 pub fn all(parts: ProbeTargets) -> Vec<Probe> {
     // Each part has a file of probes in `probes/`, included here.
     let rooms =
-        [people::all(&parts), network::all(&parts), agents::all(&parts), memory::all(&parts.memory, &parts.clock)];
+        [people::all(&parts), network::all(&parts), agents::all(&parts), memory::all(&parts.memory, &parts.clock),
+        medical::all(&parts.medical, &parts.clock)];
     let ProbeTargets { data, live, clock, tree, store, keys, limiter, ledger, model, vectors, metrics, .. } = parts;
     let (probed, chains) = (clock.clone(), live.clone());
     let own = vec![

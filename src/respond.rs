@@ -7,7 +7,7 @@ use std::time::Duration;
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::Method;
-use actix_web::http::header::{self, HeaderName, HeaderValue};
+use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::middleware::Next;
 use actix_web::{HttpMessage, web};
 use muster_core::ids::{IdKind, new_id};
@@ -70,6 +70,9 @@ pub async fn respond<B: MessageBody + 'static>(
         .headers_mut()
         .insert(HeaderName::from_static("x-content-type-options"), HeaderValue::from_static("nosniff"));
     limit_headers::add(&mut response, dialect);
+    if let (Dialect::Medical, Some(app)) = (dialect, &app) {
+        medical_headers(app, response.headers_mut());
+    }
     if !response.headers().contains_key(header::ACCESS_CONTROL_ALLOW_ORIGIN) {
         // Only for pages that may read the response at all.
         response.headers_mut().remove(header::ACCESS_CONTROL_EXPOSE_HEADERS);
@@ -101,6 +104,17 @@ pub async fn respond<B: MessageBody + 'static>(
         (_, Some(held)) => keeping(held, response),
         (_, None) => response,
     })
+}
+
+/// Answers about patients are kept by nobody, and name the rules that they follow from.
+fn medical_headers(app: &App, headers: &mut HeaderMap) {
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Some(Ok(ruleset)) = app.medical.ruleset().map(HeaderValue::from_str) {
+        headers.insert(HeaderName::from_static("x-muster-ruleset"), ruleset);
+    }
+    if app.live().config.server.tls.on() {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
+    }
 }
 
 /// Returns whether devices call a route by the clock: polls, heartbeats, readings.

@@ -225,6 +225,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     config.engines.check()?;
     config.agents.check()?;
     config.memory.check()?;
+    config.medical.check()?;
     if !(1..=8760).contains(&config.store.snapshot_hours) {
         return bad("store.snapshot_hours", "takes 1 to 8760");
     }
@@ -279,6 +280,7 @@ mod tests {
             "firmware",
             "devices",
             "memory",
+            "medical",
             "telemetry",
             "llm",
             "embeddings",

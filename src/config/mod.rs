@@ -10,6 +10,7 @@ mod feed;
 mod firmware;
 mod incidents;
 mod load;
+mod medical;
 mod memory;
 mod models;
 mod position;
@@ -25,6 +26,7 @@ pub use feed::Feed;
 pub use firmware::Firmware;
 pub use incidents::Incidents;
 pub use load::{ConfigError, Flags, Source, admin_password, bootstrap_key, command_line, default_file, load, parse};
+pub use medical::Medical;
 pub use memory::Memory;
 pub use models::Models;
 pub use proxies::TrustedProxies;
@@ -53,6 +55,7 @@ pub struct Config {
     pub agents: Agents,
     pub engines: Engines,
     pub memory: Memory,
+    pub medical: Medical,
     pub workspace: Workspace,
     pub telemetry: Telemetry,
     pub llm: Llm,

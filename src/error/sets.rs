@@ -44,6 +44,8 @@ dialects! {
     OpenAi: B, ErrorB;
     /// Anthropic's Messages API.
     Anthropic: Messages, ErrorMessages;
+    /// The medical interface.
+    Medical: Medical, ErrorA;
     /// The agent platform.
     Agent: Agent, ErrorAgent;
 }

@@ -22,6 +22,8 @@ pub enum Meter {
     Engines,
     /// Category `memory` of the agent platform.
     Memory,
+    /// The medical interface.
+    Medical,
     /// Limit of users of the disaster network.
     Person,
     /// Limit of devices.
@@ -38,6 +40,8 @@ pub trait Access {
     const ROLE_OF_KEYS: Option<Role> = None;
     /// Role that a key or user needs besides.
     const ROLE: Option<Role> = None;
+    /// Endpoint of the medical interface, for which the settings may require a plan.
+    const PLAN_ENDPOINT: Option<&'static str> = None;
     /// Permission that a user needs.
     const PERMISSION: Option<Permission> = None;
     /// Kinds of callers that are permitted.
@@ -217,4 +221,35 @@ access! {
     MemoryForget: None, Memory;
     /// What every API key may read.
     Status: None, Status;
+}
+
+macro_rules! medical {
+    ($($(#[$doc:meta])* $name:ident: $endpoint:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy)]
+        pub struct $name;
+        impl Access for $name {
+            const SCOPE: Option<Scope> = Some(Scope::Medical);
+            const PLAN_ENDPOINT: Option<&'static str> = Some($endpoint);
+            const METER: Meter = Meter::Medical;
+        }
+    )*};
+}
+
+medical! {
+    /// Medical consultation.
+    MedicalChat: "chat";
+    /// Lookup of clinical protocols.
+    MedicalProtocols: "clinical-protocols";
+    /// Assessment of cancer referral criteria.
+    MedicalCancer: "cancer-diagnosis";
+}
+
+/// Status of the medical interface.
+#[derive(Debug, Clone, Copy)]
+pub struct MedicalStatus;
+
+impl Access for MedicalStatus {
+    const SCOPE: Option<Scope> = Some(Scope::Medical);
+    const METER: Meter = Meter::Medical;
 }

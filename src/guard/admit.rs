@@ -215,6 +215,7 @@ fn category(meter: Meter) -> Category {
         Meter::Control => Category::Control,
         Meter::Engines => Category::Engines,
         Meter::Memory => Category::Memory,
+        Meter::Medical => Category::Medical,
         Meter::Person => Category::Person,
         Meter::Device => Category::Device,
     }
@@ -231,6 +232,7 @@ fn rules(app: &App, key: &KeyRecord, meter: Meter) -> Arc<[Rule]> {
         Meter::Control => limits.agent.control.per_minute(),
         Meter::Engines => limits.agent.engines.per_minute(),
         Meter::Memory => limits.agent.memory.per_minute(),
+        Meter::Medical => limits.medical.per_minute(),
         Meter::Person => limits.person.per_minute(),
         Meter::Device => limits.device.per_minute(),
         Meter::PlanA => {

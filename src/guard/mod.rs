@@ -22,7 +22,7 @@ use std::sync::Arc;
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpMessage, HttpRequest, web};
 use muster_core::{Error, Kind};
-use muster_identity::keys::{KeyRecord, Role, Scope};
+use muster_identity::keys::{KeyRecord, PlanA, Role, Scope};
 use muster_identity::{By, Person, missing_permission};
 use muster_limits::{AdmissionPart, Estimate};
 
@@ -30,7 +30,7 @@ pub use access::{
     Access, Admin, AgentsControl, AgentsRead, AgentsRun, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, AuditRead,
     Callers, ChatA, ChatAgent, ChatB, DeviceOrPerson, DevicesCommand, DevicesRead, DevicesWrite, EnginesRead,
     EnginesRun, FirmwareApprove, FirmwareExecute, FirmwareRead, FirmwareWrite, IncidentsRead, IncidentsWrite,
-    Listening, MemoryForget, MemoryUse, Meter, MetricsRead, ModelsA, ModelsB, SigningKeysRotate, Status, SuperAdmin,
+    Listening, MedicalCancer, MedicalChat, MedicalProtocols, MedicalStatus, MemoryForget, MemoryUse, Meter, MetricsRead, ModelsA, ModelsB, SigningKeysRotate, Status, SuperAdmin,
     TrustAnchorsWrite, UsersRead, UsersWrite,
 };
 use admit::Metering;
@@ -232,12 +232,24 @@ async fn authorize<A: Access>(app: &web::Data<App>, request: &HttpRequest) -> Re
         admit::admit_address(app, request).await?;
         return Err(HttpError(missing_role(role)));
     }
+    if let Some(endpoint) = A::PLAN_ENDPOINT
+        && app.live().config.medical.pro_endpoints.iter().any(|name| name == endpoint)
+        && !matches!(caller.key.plan_a, PlanA::Pro | PlanA::Enterprise)
+    {
+        admit::admit_address(app, request).await?;
+        return Err(HttpError(needs_plan()));
+    }
     request.extensions_mut().insert(caller.clone());
     Ok(caller)
 }
 
 fn missing_role(role: Role) -> Error {
     Error::new(Kind::Forbidden, format!("this needs the role `{}`", role.name())).coded("permission_denied")
+}
+
+fn needs_plan() -> Error {
+    let message = "this needs a key with `plan_a` pro or enterprise: ask the operator, or see `medical.pro_endpoints`";
+    Error::new(Kind::Forbidden, message).coded("plan_required")
 }
 
 fn lacks(scope: Scope) -> Error {

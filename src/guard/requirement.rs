@@ -5,7 +5,7 @@ use muster_core::principal::Permission;
 use muster_identity::keys::{Role, Scope};
 use utoipa::openapi::security::SecurityRequirement;
 
-use super::{Access, Anyone, Callers, Guarded, Metered, Open, Page, Queried, Sent};
+use super::{Access, Anyone, Callers, Guarded, Meter, Metered, Open, Page, Queried, Sent};
 
 /// The credentials and rights that a guard requires.
 #[derive(Debug, Clone, Copy)]
@@ -22,12 +22,14 @@ pub struct Requirement {
     pub permission: Option<Permission>,
     /// Role that a key or user needs besides.
     pub role: Option<Role>,
+    /// Whether only keys in `X-API-Key` are admitted.
+    pub medical: bool,
 }
 
 impl Requirement {
     /// No credential is required.
     pub const OPEN: Self =
-        Self { callers: None, scope: None, scope_of_keys: None, role_of_keys: None, permission: None, role: None };
+        Self { callers: None, scope: None, scope_of_keys: None, role_of_keys: None, permission: None, role: None, medical: false };
 
     /// The requirement of an [`Access`].
     pub const fn of<A: Access>() -> Self {
@@ -38,6 +40,7 @@ impl Requirement {
             role_of_keys: A::ROLE_OF_KEYS,
             permission: A::PERMISSION,
             role: A::ROLE,
+            medical: matches!(A::METER, Meter::Medical),
         }
     }
 
@@ -62,6 +65,9 @@ impl Requirement {
     }
 
     fn of_caller(&self) -> Option<String> {
+        if self.medical {
+            return Some("Requires an API key with the scope `medical`, sent as `X-API-Key`.".to_owned());
+        }
         let permission = self.permission.map(Permission::name);
         if let (Some(role), Some(permission)) = (self.role_of_keys, permission) {
             return Some(format!(
@@ -98,6 +104,7 @@ impl Requirement {
     pub fn security(&self) -> Vec<SecurityRequirement> {
         let names: &[&str] = match self.callers {
             None => &[],
+            Some(_) if self.medical => &["x_api_key"],
             Some(Callers::KeysAndPeople) => &["key", "token"],
             Some(Callers::People) => &["token"],
             Some(Callers::Devices) => &["device"],

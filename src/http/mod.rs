@@ -19,6 +19,7 @@ pub mod home;
 pub mod incidents;
 pub mod interface_a;
 pub mod keys;
+pub mod medical;
 pub mod memory;
 pub mod metrics;
 pub mod monitor;
@@ -113,6 +114,7 @@ pub fn operations() -> &'static [Operation] {
             monitor::operations,
             agents::operations,
             tasks::operations,
+            medical::operations,
             memory::operations,
             platform::operations,
         ];

@@ -81,12 +81,14 @@ const ALLOWED: &[Allowed] = &[
         ],
     ),
     allowed("muster-memory", &["muster-core", "muster-identity", "crates/*"]),
-    // Engines are functions of their input.
-    allowed("muster-engines", &["muster-names"]),
+    allowed("muster-clinical", &["muster-core", "crates/*"]),
+    // Engines are functions of their input; those of the medical family serve the scores of the medical crate.
+    allowed("muster-engines", &["muster-names", "muster-medical"]),
     // Libraries: they know nothing of the product, and of one another only what is listed here.
     allowed("muster-auth", &[]),
     allowed("muster-cap", &[]),
     allowed("muster-geo", &[]),
+    allowed("muster-medical", &[]),
     allowed("muster-models", &[]),
     allowed("muster-names", &[]),
     // The embedded model is one of the providers.

@@ -7,6 +7,7 @@ use crate::text::{ConceptId, Lexicon};
 use crate::triage::Level;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::OnceLock;
 
 #[derive(Debug, thiserror::Error)]
 #[error("{file}: {what}")]
@@ -237,8 +238,17 @@ pub struct Base {
     pub self_care_review: Review,
     pub specialties: Vec<Specialty>,
     pub phrases: crate::phrases::Phrases,
-
+    pub cancer: crate::cancer::Base,
     aliases: HashMap<String, usize>,
+}
+
+/// The base, parsed when it is first asked for.
+///
+/// # Errors
+/// A record of the compiled-in data is invalid.
+pub fn shared() -> Result<&'static Base, &'static BaseError> {
+    static SHARED: OnceLock<Result<Base, BaseError>> = OnceLock::new();
+    SHARED.get_or_init(Base::load).as_ref()
 }
 
 /// The version of the data, shown as `kbVersion`.
@@ -292,7 +302,7 @@ impl Base {
             self_care_review: file.review,
             specialties: specialties.specialties,
             phrases,
-
+            cancer: crate::cancer::Base::load().map_err(|e| fail("cancer", e))?,
             aliases: HashMap::new(),
         };
         base.index_specialties()?;

@@ -200,6 +200,33 @@ impl<'a> Fields<'a> {
         self.require(name, text).unwrap_or_default()
     }
 
+    /// A list of texts, with bounds of how many there are and of the characters of each.
+    pub fn strings(
+        &mut self,
+        name: &str,
+        items: RangeInclusive<usize>,
+        chars: RangeInclusive<usize>,
+    ) -> Option<Vec<String>> {
+        let sent = self.typed(name, "an array of strings", Value::as_array)?;
+        if !items.contains(&sent.len()) {
+            self.fail(name, format!("must have {} to {} items", items.start(), items.end()));
+            return None;
+        }
+        let mut texts = Vec::with_capacity(sent.len());
+        for (index, item) in sent.iter().enumerate() {
+            let names = vec![name.to_owned(), index.to_string()];
+            match item.as_str() {
+                Some(text) if chars.contains(&text.chars().count()) => texts.push(text.to_owned()),
+                Some(_) => {
+                    let bound = format!("must have {} to {} characters", chars.start(), chars.end());
+                    self.note_at("value_error", names, &bound);
+                }
+                None => self.note_at("type_error", names, "must be a string"),
+            }
+        }
+        Some(texts)
+    }
+
     /// True or false.
     pub fn bool(&mut self, name: &str) -> Option<bool> {
         let Some(text) = self.parameter(name) else { return self.typed(name, "true or false", Value::as_bool) };

@@ -72,11 +72,13 @@ pub enum Tree {
     MemoryExpiry,
     /// Changes of memory entries since the indexes' last checkpoints, in order.
     MemoryChanges,
+    /// Minutes in which the medical interface was available. Nothing clinical.
+    MedicalUptime,
 }
 
 impl Tree {
     /// All trees, in a fixed order.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 31] = [
         Self::Meta,
         Self::Keys,
         Self::Limits,
@@ -107,6 +109,7 @@ impl Tree {
         Self::MemoryVectors,
         Self::MemoryExpiry,
         Self::MemoryChanges,
+        Self::MedicalUptime,
     ];
 
     /// Returns the newest schema among the records of this tree that are upgraded when they are read
@@ -154,6 +157,7 @@ impl Tree {
             Self::MemoryVectors => "memory_vectors",
             Self::MemoryExpiry => "memory_expiry",
             Self::MemoryChanges => "memory_changes",
+            Self::MedicalUptime => "medical_uptime",
         }
     }
 

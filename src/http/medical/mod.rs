@@ -1,0 +1,23 @@
+//! The medical interface: consultation, protocols, cancer referral criteria and status.
+
+mod answering;
+mod body;
+mod cancer;
+mod chat;
+mod described;
+mod enumerated;
+mod fhir;
+mod images;
+mod previous;
+mod protocols;
+mod reader;
+mod status;
+
+use crate::route::operations;
+
+operations! {
+    chat::chat,
+    protocols::lookup,
+    status::status,
+    cancer::assess,
+}
