@@ -1,5 +1,8 @@
 //! Referral rules for suspected cancer and published risk models.
 
+pub mod organ;
+pub mod request;
+
 /// The parsed rules.
 #[derive(Debug)]
 pub struct Base {}
