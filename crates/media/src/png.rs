@@ -58,6 +58,7 @@ pub(crate) struct ImageHeader {
     pub(crate) height: u32,
     pub(crate) bit_depth: u8,
     pub(crate) channels: u8,
+    #[cfg_attr(not(feature = "decode"), allow(dead_code, reason = "counts where data is inflated"))]
     pub(crate) interlaced: bool,
 }
 
