@@ -230,13 +230,21 @@ struct Writer<'a> {
 
 const MOST_QUESTIONS: usize = 3;
 
+/// What a model needs of a clinician before it concerns the patient at all.
+const CLINICIAN_GIVES: &[(&str, &[&str])] = &[
+    ("brock", &["diameter_mm"]),
+    ("mayo", &["diameter_mm"]),
+    ("rmi", &["ultrasound_features"]),
+    ("abcd", &["asymmetry", "border", "colours", "structures"]),
+];
+
 impl Writer<'_> {
     fn sites(&self, met: &[Met<'_>], cites: &mut Cites<'_>) -> Vec<Site> {
         let mut sites: Vec<(ConcernLevel, Site)> = Vec::new();
-        let noted_only = |site: &str| !met.iter().any(|m| m.rule.data.site == site && m.from_age.is_none());
+        let noted_only = |site: &str| !met.iter().any(|m| m.site == site && m.from_age.is_none());
         for m in met {
             let d = &m.rule.data;
-            if m.from_age.is_some() && !noted_only(&d.site) {
+            if m.from_age.is_some() && !noted_only(m.site) {
                 continue;
             }
             let status = match (m.from_age, d.kind) {
@@ -246,7 +254,7 @@ impl Writer<'_> {
             };
             let concern = if m.from_age.is_none() { concern_of(d.timescale) } else { ConcernLevel::NoneIdentified };
             let recommendation = self.recommendation(m, cites);
-            match sites.iter_mut().find(|(_, s)| s.site == d.site) {
+            match sites.iter_mut().find(|(_, s)| s.site == m.site) {
                 Some((most, site)) => {
                     *most = (*most).max(concern);
                     site.status = site.status.max(status);
@@ -256,7 +264,7 @@ impl Writer<'_> {
                 }
                 None => {
                     let site = Site {
-                        site: d.site.clone(),
+                        site: m.site.to_owned(),
                         status,
                         conditional: m.conditional.map(|organ| format!("only if the patient has: {organ}")),
                         recommendations: vec![recommendation],
@@ -265,7 +273,9 @@ impl Writer<'_> {
                 }
             }
         }
-        sites.sort_by_key(|(concern, site)| std::cmp::Reverse((site.status > SiteStatus::NotedBelowThreshold, *concern)));
+        sites.sort_by_key(|(concern, site)| {
+            std::cmp::Reverse((site.status > SiteStatus::NotedBelowThreshold, *concern))
+        });
         sites.into_iter().map(|(_, site)| site).collect()
     }
 
@@ -309,8 +319,13 @@ impl Writer<'_> {
     fn models(&self, features: &Features, cites: &mut Cites<'_>) -> Vec<ModelAnswer> {
         let constants = &self.base.cancer.constants;
         let one = |id: &&str| {
-            let result = model::evaluate(constants, id, features)?;
+            let mut result = model::evaluate(constants, id, features)?;
             let published = constants.model(id)?;
+            let needs = CLINICIAN_GIVES.iter().find(|(model, names)| model == id && features.any(names).is_none());
+            if let Some((_, names)) = needs.filter(|_| result.applicable) {
+                result.applicable = false;
+                result.reason = format!("only from values that a clinician gives: {}", names.join(", "));
+            }
             Some(ModelAnswer {
                 id: result.id,
                 name: result.name,
@@ -360,11 +375,7 @@ impl Writer<'_> {
             }
         };
         let holds = |rule: &str| met.iter().any(|m| m.rule.data.id == rule && m.from_age.is_none());
-        let tests = [
-            ("ng12-1.3.1", Quantity::Fit),
-            ("ng12-1.5.8", Quantity::Ca125),
-            ("ng12-1.6.2", Quantity::Psa),
-        ];
+        let tests = [("ng12-1.3.1", Quantity::Fit), ("ng12-1.5.8", Quantity::Ca125), ("ng12-1.6.2", Quantity::Psa)];
         for (rule, quantity) in tests {
             let (field, name, unit) = quantity.field();
             if holds(rule) && self.facts.quantity(quantity).is_none() {

@@ -1,6 +1,6 @@
 //! Which referral and screening rules a patient meets.
 
-use super::expr::Part;
+use super::expr::{Part, Quantity};
 use super::facts::CancerFacts;
 use super::organ::{Has, has};
 use super::rules::{Referral, Referrals, ScreeningRule, Screenings};
@@ -11,6 +11,8 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone)]
 pub struct Met<'a> {
     pub rule: &'a Referral,
+    /// The site that it is listed under.
+    pub site: &'a str,
     pub because: BTreeSet<Part>,
     /// The age from which it would be met.
     pub from_age: Option<f64>,
@@ -24,7 +26,7 @@ pub fn referrals<'a>(rules: &'a Referrals, facts: &CancerFacts<'_>, organs: &[St
     rules.rules.iter().filter_map(|rule| one(rules, rule, facts, organs)).collect()
 }
 
-fn one<'a>(all: &Referrals, rule: &'a Referral, facts: &CancerFacts<'_>, organs: &[String]) -> Option<Met<'a>> {
+fn one<'a>(all: &'a Referrals, rule: &'a Referral, facts: &CancerFacts<'_>, organs: &[String]) -> Option<Met<'a>> {
     let conditional = match rule.data.organ.as_deref() {
         None => None,
         Some(organ) => match has(organ, organs, facts.sex()) {
@@ -34,8 +36,10 @@ fn one<'a>(all: &Referrals, rule: &'a Referral, facts: &CancerFacts<'_>, organs:
         },
     };
     if let Some(because) = met(all, rule, facts) {
-        return Some(Met { rule, because, from_age: None, conditional });
+        let site = site(all, rule, facts, &because);
+        return Some(Met { rule, site, because, from_age: None, conditional });
     }
+    // Noted are only symptoms that last: a day's pain at 45 is no near miss at 60.
     // A laboratory threshold that changes with age is not looked up at another age.
     if rule.data.labs.is_some() {
         return None;
@@ -45,7 +49,19 @@ fn one<'a>(all: &Referrals, rule: &'a Referral, facts: &CancerFacts<'_>, organs:
     ages.retain(|&a| a > facts.age() && a <= facts.age() + all.noted_years);
     ages.sort_by(f64::total_cmp);
     let (age, because) = ages.into_iter().find_map(|a| met(all, rule, &facts.at_age(a)).map(|b| (a, b)))?;
-    Some(Met { rule, because, from_age: Some(age), conditional })
+    let noted = because.iter().all(|part| !matches!(part, Part::Concept(id) if !facts.lasts(*id)));
+    noted.then(|| Met { rule, site: &rule.data.site, because, from_age: Some(age), conditional })
+}
+
+/// The site that a rule is listed under: its own, unless only symptoms of the
+/// whole body met it and at least two of its local symptoms are denied.
+fn site<'a>(all: &'a Referrals, rule: &'a Referral, facts: &CancerFacts<'_>, because: &BTreeSet<Part>) -> &'a str {
+    let general = because.iter().all(|part| match part {
+        Part::Concept(id) | Part::Lasting(id) => all.constitutional.contains(id) || all.not_features.contains(id),
+        Part::Quantity(quantity) => *quantity == Quantity::Age,
+    });
+    let denied = rule.local.iter().filter(|id| facts.denies(**id)).count();
+    if general && denied >= 2 { &all.non_site } else { &rule.data.site }
 }
 
 /// What made a rule hold, at the age of the facts.
@@ -63,7 +79,7 @@ fn met(all: &Referrals, rule: &Referral, facts: &CancerFacts<'_>) -> Option<BTre
 fn only_general(all: &Referrals, facts: &CancerFacts<'_>, because: &BTreeSet<Part>) -> bool {
     let mut features = because.iter().filter(|part| match part {
         Part::Concept(id) => !all.not_features.contains(id),
-        Part::Quantity(super::expr::Quantity::Age) => false,
+        Part::Quantity(Quantity::Age) => false,
         Part::Quantity(_) | Part::Lasting(_) => true,
     });
     match (features.next(), features.next()) {
@@ -105,6 +121,6 @@ fn due<'a>(rule: &'a ScreeningRule, facts: &CancerFacts<'_>, organs: &[String]) 
     };
     let mut because = BTreeSet::new();
     let holds = rule.when.as_ref().is_none_or(|w| w.holds(facts, &mut because));
-    because.insert(Part::Quantity(super::expr::Quantity::Age));
+    because.insert(Part::Quantity(Quantity::Age));
     holds.then_some(Due { rule, because, conditional })
 }

@@ -117,7 +117,11 @@ enum Node {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Criterion(Node);
 
-const MACROS: &[(&str, &str)] = &[("LOWHB", "anaemia|hb_deficit>0"), ("HIGHPLT", "thrombocytosis|platelets>450")];
+const MACROS: &[(&str, &str)] = &[
+    ("LOWHB", "anaemia|hb_deficit>0"),
+    ("HIGHPLT", "thrombocytosis|platelets>450"),
+    ("WEIGHTLOSS", "weight_loss|weight_loss_marked"),
+];
 
 impl Criterion {
     /// Parses the notation.
@@ -173,7 +177,8 @@ fn holds(node: &Node, facts: &CancerFacts<'_>, because: &mut BTreeSet<Part>) -> 
             }
             all
         }
-        Node::Or(parts) => parts.iter().fold(false, |any, p| holds(p, facts, because) || any),
+        // All that hold are named, not only the first.
+        Node::Or(parts) => parts.iter().filter(|p| holds(p, facts, because)).count() > 0,
         Node::AtLeast(n, parts) => {
             let mut found = BTreeSet::new();
             let enough = parts.iter().filter(|p| holds(p, facts, &mut found)).count() >= *n;

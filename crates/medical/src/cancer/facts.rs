@@ -9,7 +9,7 @@ use crate::base::Base;
 use crate::input::Input;
 use crate::rank::Sex;
 use crate::rule::{Facts, Measure};
-use crate::text::{ConceptId, Status, read, sentences};
+use crate::text::{ConceptId, Finding, Sentence, Status, read, sentences};
 use std::collections::BTreeSet;
 
 /// Weeks from which a symptom counts as persistent (ours).
@@ -52,7 +52,7 @@ impl<'a> CancerFacts<'a> {
             .map(|(&id, _)| id)
             .collect();
         for text in &input.texts {
-            persistent(base, text, &mut lasting);
+            persistent(base, text, &facts, &mut lasting);
         }
         Self { facts, lasting, age: request.age, sex: a.sex, request, factors }
     }
@@ -122,23 +122,17 @@ impl<'a> CancerFacts<'a> {
     }
 }
 
-/// Sentences read at most for words of persistence.
-const MOST_SENTENCES: usize = 200;
-
-/// Adds the present concepts of sentences that say so in words: "persistent",
-/// "chronic", "for weeks".
-fn persistent(base: &Base, text: &str, lasting: &mut BTreeSet<ConceptId>) {
-    for sentence in sentences(text).iter().take(MOST_SENTENCES) {
-        let said = (0..sentence.tokens.len()).any(|at| {
-            let word = sentence.word(at);
-            word.starts_with("persist")
-                || word.starts_with("progressiv")
-                || matches!(word, "chronic" | "ongoing" | "longstanding" | "constantly")
-                || (word == "for" && matches!(sentence.word(at + 1), "weeks" | "months" | "years"))
-        });
-        if !said {
-            continue;
+/// Adds the present concepts that a text says to last: with a duration of
+/// three weeks or more ("a history of back pain of 6 months" tells how long a
+/// pain has lasted that is present), or in a sentence of persistence.
+fn persistent(base: &Base, text: &str, facts: &Facts, lasting: &mut BTreeSet<ConceptId>) {
+    let told = |f: &Finding| matches!(f.status, Status::Present | Status::Past) && facts.has(f.concept);
+    for finding in read(&base.lexicon, text, &["en"]).findings {
+        if told(&finding) && finding.weeks.is_some_and(|w| w >= LASTING_WEEKS) {
+            lasting.insert(finding.concept);
         }
+    }
+    for sentence in sentences(text).iter().take(MOST_SENTENCES).filter(|s| says_persistence(s)) {
         let words = sentence.source(text, 0, sentence.tokens.len().saturating_sub(1));
         for finding in read(&base.lexicon, words, &["en"]).findings {
             if finding.status == Status::Present {
@@ -146,4 +140,17 @@ fn persistent(base: &Base, text: &str, lasting: &mut BTreeSet<ConceptId>) {
             }
         }
     }
+}
+
+/// Sentences read at most for words of persistence.
+const MOST_SENTENCES: usize = 200;
+
+fn says_persistence(sentence: &Sentence) -> bool {
+    (0..sentence.tokens.len()).any(|at| {
+        let word = sentence.word(at);
+        word.starts_with("persist")
+            || word.starts_with("progressiv")
+            || matches!(word, "chronic" | "ongoing" | "longstanding" | "constantly")
+            || (word == "for" && matches!(sentence.word(at + 1), "weeks" | "months" | "years"))
+    })
 }

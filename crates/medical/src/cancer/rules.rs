@@ -67,6 +67,9 @@ pub struct ReferralData {
     #[serde(default)]
     pub organ: Option<String>,
     pub when: String,
+    /// Symptoms of the site itself.
+    #[serde(default)]
+    pub local: Vec<String>,
     /// The laboratory value that decides it.
     #[serde(default)]
     pub labs: Option<String>,
@@ -84,6 +87,7 @@ pub struct ReferralData {
 pub struct Referral {
     pub data: ReferralData,
     pub when: Criterion,
+    pub local: Vec<ConceptId>,
 }
 
 /// A screening rule as written in the data.
@@ -125,6 +129,10 @@ pub struct Referrals {
     pub not_features: BTreeSet<ConceptId>,
     /// Years by which an age bound may be missed to be noted.
     pub noted_years: f64,
+    /// Symptoms of the whole body.
+    pub constitutional: BTreeSet<ConceptId>,
+    /// Where a rule is listed that they alone meet while local symptoms are denied.
+    pub non_site: String,
     pub source: Source,
     pub review: Review,
 }
@@ -143,6 +151,8 @@ struct ReferralFile {
     general: Vec<String>,
     not_features: Vec<String>,
     noted_years: f64,
+    constitutional: Vec<String>,
+    non_site: String,
     source: Source,
     review: Review,
     rules: Vec<ReferralData>,
@@ -182,13 +192,16 @@ impl Referrals {
                 return Err(format!("{} occurs twice", data.id));
             }
             let when = Criterion::parse(&data.when, lexicon).map_err(|e| format!("{}: {e}", data.id))?;
-            rules.push(Referral { data, when });
+            let local = ids(&data.local)?.into_iter().collect();
+            rules.push(Referral { data, when, local });
         }
         Ok(Self {
             rules,
             general: ids(&file.general)?,
             not_features: ids(&file.not_features)?,
             noted_years: file.noted_years,
+            constitutional: ids(&file.constitutional)?,
+            non_site: file.non_site,
             source: file.source,
             review: file.review,
         })

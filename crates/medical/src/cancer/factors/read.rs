@@ -163,12 +163,42 @@ fn body(f: &mut RiskFactors, w: &Words, text: &str) {
 
 const FIRST_DEGREE: [&str; 8] = ["mother", "mum", "mom", "sister", "sisters", "daughter", "daughters", "mothers"];
 const PARENTS_AND_SIBLINGS: [&str; 14] = [
-    "mother", "mum", "mom", "sister", "sisters", "daughter", "daughters", "father", "dad", "brother", "brothers", "son",
-    "parent", "sibling",
+    "mother",
+    "mum",
+    "mom",
+    "sister",
+    "sisters",
+    "daughter",
+    "daughters",
+    "father",
+    "dad",
+    "brother",
+    "brothers",
+    "son",
+    "parent",
+    "sibling",
 ];
 const RELATIVES: [&str; 20] = [
-    "mother", "mum", "mom", "sister", "sisters", "daughter", "daughters", "father", "dad", "brother", "brothers",
-    "son", "parent", "sibling", "aunt", "uncle", "grandmother", "grandfather", "cousin", "niece",
+    "mother",
+    "mum",
+    "mom",
+    "sister",
+    "sisters",
+    "daughter",
+    "daughters",
+    "father",
+    "dad",
+    "brother",
+    "brothers",
+    "son",
+    "parent",
+    "sibling",
+    "aunt",
+    "uncle",
+    "grandmother",
+    "grandfather",
+    "cousin",
+    "niece",
 ];
 
 /// Whether an entry speaks of relatives.
@@ -177,7 +207,10 @@ pub fn of_family(w: &Words) -> bool {
 }
 
 fn cancer_word(word: &str) -> bool {
-    word.starts_with("cancer") || word.starts_with("carcinoma") || word.starts_with("tumo") || word.starts_with("malignan")
+    word.starts_with("cancer")
+        || word.starts_with("carcinoma")
+        || word.starts_with("tumo")
+        || word.starts_with("malignan")
 }
 
 fn says_cancer(w: &Words) -> Option<usize> {
@@ -280,7 +313,8 @@ fn reproductive(f: &mut RiskFactors, w: &Words, text: &str) {
         f.first_birth = Some(n);
         f.note("firstBirth", n, text);
     }
-    let none = [&["no", "children"][..], &["no", "live", "births"], &["no", "births"], &["never", "pregnant"], &["childless"]];
+    let none =
+        [&["no", "children"][..], &["no", "live", "births"], &["no", "births"], &["never", "pregnant"], &["childless"]];
     let nulliparous = (0..w.len()).any(|i| w.at(i).starts_with("nullipar") || w.at(i).starts_with("nulligravid"));
     if nulliparous || none.iter().any(|row| w.row(row).is_some()) {
         f.first_birth = Some(98.0);
@@ -325,7 +359,12 @@ fn education(f: &mut RiskFactors, w: &Words, text: &str) {
             () if row(&["less", "than", "high", "school"]) || row(&["no", "high", "school"]) => 1.0,
             () if w.has(&["postgraduate", "phd", "doctorate", "masters"]) || row(&["graduate", "school"]) => 6.0,
             () if row(&["some", "college"]) || row(&["some", "university"]) => 4.0,
-            () if w.has(&["bachelor", "bachelors"]) || row(&["college", "graduate"]) || row(&["university", "degree"]) => 5.0,
+            () if w.has(&["bachelor", "bachelors"])
+                || row(&["college", "graduate"])
+                || row(&["university", "degree"]) =>
+            {
+                5.0
+            }
             () if row(&["after", "high", "school"]) || row(&["vocational", "training"]) => 3.0,
             () if row(&["high", "school"]) => 2.0,
             () => return None,
@@ -372,7 +411,8 @@ fn race(f: &mut RiskFactors, w: &Words, text: &str) {
     let Some((words, lung, code)) = RACES.iter().find(|(words, _, _)| w.row(words).is_some()) else { return };
     let other = !named
         && (0..w.len()).any(|i| {
-            let known = words.contains(&w.at(i)) || matches!(w.at(i), "british" | "woman" | "man" | "female" | "male" | "non");
+            let known =
+                words.contains(&w.at(i)) || matches!(w.at(i), "british" | "woman" | "man" | "female" | "male" | "non");
             !known
         });
     if other {

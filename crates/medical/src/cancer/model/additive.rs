@@ -1,9 +1,9 @@
 //! Scores of points: the ovarian risk of malignancy index and the total
 //! dermoscopy score.
 
+use super::ModelResult;
 use super::constants::ModelConstants;
 use super::features::{Features, Taker};
-use super::ModelResult;
 
 /// Risk of malignancy index I: ultrasound × menopause × CA125 (Jacobs 1990).
 /// Ultrasound features: multilocular, solid areas, both sides, ascites,
@@ -21,9 +21,9 @@ pub fn rmi(c: &ModelConstants, features: &Features) -> ModelResult {
     let mut t = Taker::new(features);
     let ultrasound = t.number(&["ultrasound_features", "ultrasound_score", "u"], 0.0, 5.0);
     let menopause = match features.any(&["menopausal_status"]) {
-        Some(_) => t
-            .choice(&["menopausal_status"], &["postmenopausal", "post", "premenopausal", "pre"])
-            .map(|at| at < 2),
+        Some(_) => {
+            t.choice(&["menopausal_status"], &["postmenopausal", "post", "premenopausal", "pre"]).map(|at| at < 2)
+        }
         None => t.flag(&["postmenopausal"]),
     };
     let ca125 = t.number(&["ca125", "ca125_iu_ml"], 0.0, 100_000.0);

@@ -1,9 +1,9 @@
 //! Breast cancer risk assessment tool (Gail 1989; Costantino 1999; Gail 2007;
 //! Matsuno 2011; Banegas 2017), with the constants of the R package BCRA 2.1.2.
 
+use super::ModelResult;
 use super::constants::{ModelConstants, Race};
 use super::features::{Feature, Features, Taker};
-use super::ModelResult;
 
 /// Age to which the constants reach.
 const LAST_AGE: f64 = 90.0;
@@ -61,6 +61,8 @@ pub fn bcrat(c: &ModelConstants, races: &[Race], features: &Features) -> ModelRe
     // Only a biopsy can have shown it.
     let hyperplasia = match (features.any(&["atypical_hyperplasia"]), biopsies) {
         (None, Some(b)) if b == 0.0 || b == 99.0 => Some(99.0),
+        // Nothing is asked of it before a biopsy is known.
+        (None, None) => None,
         (Some(Feature::Flag(known)), _) => Some(f64::from(u8::from(*known))),
         _ => t.number(&["atypical_hyperplasia"], 0.0, 99.0),
     };
@@ -98,7 +100,14 @@ pub fn bcrat(c: &ModelConstants, races: &[Race], features: &Features) -> ModelRe
 }
 
 /// Why inputs contradict each other.
-fn contradiction(age: f64, until: f64, biopsies: f64, hyperplasia: f64, menarche: f64, birth: f64) -> Option<&'static str> {
+fn contradiction(
+    age: f64,
+    until: f64,
+    biopsies: f64,
+    hyperplasia: f64,
+    menarche: f64,
+    birth: f64,
+) -> Option<&'static str> {
     let no_biopsy = biopsies == 0.0 || biopsies == 99.0;
     match () {
         () if until <= age => Some("projection_age must be above the current age"),
@@ -183,7 +192,9 @@ fn absolute(race: &Race, classes: Classes, age: f64, until: f64) -> f64 {
         let year = from.floor();
         let to = (year + 1.0).min(until);
         let group = ((year - 20.0) / 5.0).clamp(0.0, 13.0);
-        let at = |rates: &[f64; 14]| rates.iter().enumerate().find(|(i, _)| *i as f64 == group.floor()).map_or(0.0, |r| *r.1);
+        let at = |rates: &[f64; 14]| {
+            rates.iter().enumerate().find(|(i, _)| *i as f64 == group.floor()).map_or(0.0, |r| *r.1)
+        };
         let scale = if year < 50.0 { ar_young * young } else { ar_old * old };
         let cancer = at(&race.lambda1) * scale;
         let hazard = cancer + at(&race.lambda2);

@@ -1,8 +1,8 @@
 //! Logistic models of lung cancer: PLCOm2012, Brock, Mayo.
 
+use super::ModelResult;
 use super::constants::ModelConstants;
 use super::features::{Features, Taker};
-use super::ModelResult;
 
 fn number(b: bool) -> f64 {
     f64::from(u8::from(b))
@@ -13,8 +13,15 @@ fn probability(terms: &[(&'static str, f64)]) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
-const PLCO_RACES: [&str; 7] =
-    ["white", "black", "hispanic", "asian", "american indian or alaskan native", "native hawaiian or pacific islander", "pacific"];
+const PLCO_RACES: [&str; 7] = [
+    "white",
+    "black",
+    "hispanic",
+    "asian",
+    "american indian or alaskan native",
+    "native hawaiian or pacific islander",
+    "pacific",
+];
 
 /// Lung cancer within six years in people who ever smoked, 55 to 74 years
 /// (Tammemägi 2013). Threshold of screening: 1.51 % (Tammemägi 2014).

@@ -7,9 +7,9 @@ mod properties;
 mod shared_data;
 
 use super::request::{CancerRequest, Jurisdiction};
+use crate::answer::Cites;
 use crate::answer::cancer::{CancerAnswer, SiteStatus, cancer};
 use crate::answer::common::TriageBlock;
-use crate::answer::Cites;
 use crate::assess::assess;
 use crate::base::Base;
 use crate::input::Audience;
