@@ -1,5 +1,6 @@
 //! What a request for cancer diagnosis support gives, already validated.
 
+use super::factors::of_relatives;
 use crate::input::{Audience, Input, Patient};
 use crate::rank::Sex;
 use serde::Serialize;
@@ -66,11 +67,17 @@ impl CancerRequest {
     pub fn input(&self, language: &str, audience: Audience) -> Input {
         Input {
             texts: self.symptoms.iter().cloned().collect(),
-            history: self.risk_factors.clone(),
+            history: self.risk_factors.iter().map(|entry| history(entry)).collect(),
             patient: Patient { age: Some(self.age), sex: self.sex, pregnant: None },
             language: language.to_owned(),
             audience,
             ..Input::default()
         }
     }
+}
+
+/// An entry as the assessment may read it: what relatives had is told as
+/// family history, so that it is never the patient's own.
+fn history(entry: &str) -> String {
+    if of_relatives(entry) { format!("Family history: {entry}") } else { entry.to_owned() }
 }
