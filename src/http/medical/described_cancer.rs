@@ -87,8 +87,8 @@ pub struct ScreeningRecommendation {
 pub struct ReadRiskFactor {
     /// Such as `packYears` or `bmi`.
     field: String,
-    #[schema(value_type = Object)]
-    value: crate::schema::AnyObject,
+    /// A number or a boolean.
+    value: serde_json::Value,
     from: String,
 }
 

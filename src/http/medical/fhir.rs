@@ -113,7 +113,7 @@ fn prediction_of_site(site: &Site) -> Value {
         SiteStatus::MeetsTestCriteria => "Meets test criteria",
         SiteStatus::NotedBelowThreshold => "Noted below the threshold of a rule",
     };
-    let condition = site.conditional.iter().map(|organ| format!(" if the patient has this organ: {organ}"));
+    let condition = site.conditional.iter().map(|condition| format!(", {condition}"));
     let actions = site.recommendations.iter().map(|advised| format!("; {}: {}", advised.rule_id, advised.action));
     let rationale: String = std::iter::once(status.to_owned()).chain(condition).chain(actions).collect();
     json!({ "outcome": { "text": site.site }, "rationale": rationale })
@@ -122,13 +122,14 @@ fn prediction_of_site(site: &Site) -> Value {
 /// The result of a published model, in percent as FHIR has it, where its unit is a probability.
 fn prediction_of_model(model: &ModelAnswer) -> Value {
     let percent = match model.unit {
-        "%" => model.value,
+        unit if unit.starts_with('%') => model.value,
         "probability" => model.value.map(|share| share * 100.0),
         _ => None,
     };
+    let horizon = model.horizon_years.map(|years| format!("Within {years} years. ")).unwrap_or_default();
     let mut prediction = json!({
         "outcome": { "text": model.name },
-        "rationale": format!("{} {}", model.reason, model.caveat).trim()
+        "rationale": format!("{horizon}{} {}", model.reason, model.caveat).trim()
     });
     if let (Some(percent), Some(prediction)) = (percent, prediction.as_object_mut()) {
         prediction.insert("probabilityDecimal".to_owned(), json!(percent));
