@@ -319,6 +319,7 @@ pub struct CancerRequest {
     /// Required with `images`: `xray`, `mammography`, `ct`, `mri`, `ultrasound`, `pet`, `dermoscopy`, `clinical_photo`,
     /// `histopathology`, `endoscopy` or `other`.
     #[request(rename = "imagingType", with = imaging_type, schema = String)]
+    #[allow(dead_code, reason = "says what pictures are to whom they may be sent; no check depends on it")]
     pub imaging_type: Option<&'static str>,
     #[request(nested)]
     pub labs: Option<CancerLabs>,
