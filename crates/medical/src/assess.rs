@@ -2,12 +2,12 @@
 
 use crate::base::Base;
 use crate::input::{Input, Measured, Unreadable, measure};
+use crate::languages;
 use crate::rank::{Ranked, Sex, rank};
 use crate::rule::{Facts, Measure};
 use crate::score::{self, Inputs};
 use crate::text::{Finding, Kind, Status, Summary, read};
 use crate::triage::{Scope, Triage, triage};
-use crate::languages;
 
 /// What follows from an input.
 #[derive(Debug, Clone)]
@@ -258,7 +258,9 @@ impl<'a> Reader<'a> {
             for (name, value) in inputs.iter() {
                 let mut one = Inputs::default();
                 one.set(name, value.clone());
-                if name == "spo2_percent" && let Some(scale) = inputs.number("spo2_scale") {
+                if name == "spo2_percent"
+                    && let Some(scale) = inputs.number("spo2_scale")
+                {
                     one.set("spo2_scale", scale);
                 }
                 single = single.max(score::evaluate("news2", &one).and_then(|s| s.min).unwrap_or(0.0));
@@ -327,7 +329,16 @@ fn crb65_inputs(base: &Base, facts: &Facts) -> Inputs {
 
 /// The fields that texts and previous answers may give.
 pub const FIELDS: &[&str] = &[
-    "systolic", "diastolic", "heartRate", "respiratoryRate", "spo2", "temperature", "glucose", "lactate", "potassium", "age",
+    "systolic",
+    "diastolic",
+    "heartRate",
+    "respiratoryRate",
+    "spo2",
+    "temperature",
+    "glucose",
+    "lactate",
+    "potassium",
+    "age",
 ];
 
 /// The measure of a field.
