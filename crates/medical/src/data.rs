@@ -9,7 +9,7 @@ pub const SPECIALTIES: &str = include_str!("../data/specialties.toml");
 pub const LEXICONS: &[(&str, &str)] = &[];
 
 /// The fixed sentences, by language.
-pub const PHRASES: &[(&str, &str)] = &[];
+pub const PHRASES: &[(&str, &str)] = &[("en", include_str!("../data/phrases/en.toml"))];
 
 /// The protocols.
 pub const PROTOCOLS: &[(&str, &str)] = &[
