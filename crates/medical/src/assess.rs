@@ -212,9 +212,11 @@ impl<'a> Reader<'a> {
         self.measured.values.add(Measure::Age, self.age);
         facts.values = self.measured.values;
         self.alarms(&mut facts);
+        let understood = self.understood();
         let scope = Scope {
             anything_present: !self.summary.present.is_empty(),
-            about_health: self.about_health || !self.input.history.is_empty(),
+            // What cannot be read may be about health.
+            about_health: self.about_health || !self.input.history.is_empty() || !understood,
             everything_understood: self.unrecognised.is_empty(),
         };
         let weeks = |c| self.summary.present.get(&c).and_then(|f: &Finding| f.weeks);
@@ -224,11 +226,6 @@ impl<'a> Reader<'a> {
         for (word, meant) in &self.corrected {
             warnings.push(format!("\"{word}\" was read as \"{meant}\"."));
         }
-        let spoken = |code: &&str| languages::SPOKEN.contains(code);
-        let understood = !self.summary.present.is_empty()
-            || self.input.texts.is_empty()
-            || (spoken(&self.input.language.as_str()) && self.about_health)
-            || self.languages.iter().skip(1).any(|code| spoken(code));
         Ok(Assessment {
             summary: self.summary,
             facts,
@@ -242,6 +239,14 @@ impl<'a> Reader<'a> {
             warnings,
             understood,
         })
+    }
+
+    /// Whether a lexicon of the texts' language was there.
+    fn understood(&self) -> bool {
+        !self.summary.present.is_empty()
+            || self.about_health
+            || self.input.texts.is_empty()
+            || self.input.texts.iter().any(|text| languages::known(text))
     }
 
     /// The bounds of the early warning scores, for the rules about them.
