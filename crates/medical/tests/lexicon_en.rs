@@ -35,6 +35,7 @@ fn single_words_of_a_list_of_alternatives_are_recognised() {
         ("have not passed urine since noon", "retention"),
         ("it hurts when I breathe in", "pleuritic"),
         ("troponin is raised", "troponin_raised"),
+        ("faint, with a rash", "syncope"),
         ("first seizure of my life", "first_seizure"),
         ("she had a fit, she has never had one before", "first_seizure"),
     ];
@@ -52,6 +53,7 @@ fn words_that_resemble_a_concept_are_not_it() {
         ("a trapped nerve and a numb foot", "crush"),
         ("rigorous training", "rigors"),
         ("troponin was not raised", "troponin_raised"),
+        ("faint erythematous rash", "syncope"),
         ("known epilepsy, another seizure", "first_seizure"),
     ];
     for (text, concept) in cases {
