@@ -36,6 +36,8 @@ fn single_words_of_a_list_of_alternatives_are_recognised() {
         ("it hurts when I breathe in", "pleuritic"),
         ("troponin is raised", "troponin_raised"),
         ("faint, with a rash", "syncope"),
+        ("my heart beats very fast", "palpitations"),
+        ("pulse is fast", "tachycardia_word"),
         ("first seizure of my life", "first_seizure"),
         ("she had a fit, she has never had one before", "first_seizure"),
     ];
@@ -54,6 +56,7 @@ fn words_that_resemble_a_concept_are_not_it() {
         ("rigorous training", "rigors"),
         ("troponin was not raised", "troponin_raised"),
         ("faint erythematous rash", "syncope"),
+        ("heart rate of 80 beats per minute", "palpitations"),
         ("known epilepsy, another seizure", "first_seizure"),
     ];
     for (text, concept) in cases {
