@@ -524,9 +524,10 @@ fn asked(s: &Sentence) -> Vec<Mark> {
                 )
             });
             verb.then_some(at + 1)
-        } else if is(at, &["prevent", "preventing", "prevention"]) || (is(at, &["risk"]) && is(at + 1, &["of"])) {
-            Some(at + 1)
-        } else if is(at, &["tell", "explain"]) && is(at + 1, &["me", "about"]) && !own(at + 2) {
+        } else if is(at, &["prevent", "preventing", "prevention"])
+            || (is(at, &["risk"]) && is(at + 1, &["of"]))
+            || (is(at, &["tell", "explain"]) && is(at + 1, &["me", "about"]) && !own(at + 2))
+        {
             Some(at + 1)
         } else {
             None
