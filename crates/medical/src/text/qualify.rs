@@ -447,7 +447,12 @@ fn asked(s: &Sentence) -> Vec<Mark> {
     let mut marks = vec![Mark::No; s.tokens.len()];
     let is = |at: usize, words: &[&str]| words.contains(&s.word(at));
     let own = |from: usize| {
-        (from..s.tokens.len()).any(|at| is(at, &["my", "i", "im", "ive", "his", "her", "our", "me", "he", "she"]))
+        (from..s.tokens.len())
+            .any(|at| is(at, &["my", "i", "im", "ive", "his", "her", "our", "me", "he", "she", "myself"]))
+    };
+    // "The voices tell me to …" reports, it requests nothing.
+    let reported = |at: usize| {
+        at > 0 && is(at - 1, &["voice", "voices", "they", "he", "she", "it", "who", "that", "people", "doctors"])
     };
     for at in 0..s.tokens.len() {
         let from = if is(at, &["signs", "sign", "symptoms", "symptom"]) && is(at + 1, &["of"]) {
@@ -480,7 +485,7 @@ fn asked(s: &Sentence) -> Vec<Mark> {
             verb.then_some(at + 1)
         } else if is(at, &["prevent", "preventing", "prevention"]) || (is(at, &["risk"]) && is(at + 1, &["of"])) {
             Some(at + 1)
-        } else if is(at, &["tell", "explain"]) && is(at + 1, &["me", "about"]) && !own(at + 2) {
+        } else if is(at, &["tell", "explain"]) && is(at + 1, &["me", "about"]) && !reported(at) && !own(at + 2) {
             Some(at + 1)
         } else {
             None
@@ -515,5 +520,31 @@ fn severity(s: &Sentence) -> Option<&'static str> {
         Some("mild")
     } else {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::read;
+
+    fn statuses(text: &str, concept: &str) -> Vec<Status> {
+        let lexicon = Lexicon::parse(crate::data::ENGLISH, &[]).unwrap();
+        let id = lexicon.id(concept).unwrap();
+        read(&lexicon, text, &["en"]).findings.iter().filter(|f| f.concept == id).map(|f| f.status).collect()
+    }
+
+    #[test]
+    fn what_voices_tell_is_present_and_what_is_asked_for_is_hypothetical() {
+        let reported = statuses("the voices tell me to kill myself", "suicidal");
+        let requested = statuses("please tell me about suicide in old age", "suicidal");
+
+        assert!(!reported.is_empty() && reported.iter().all(|s| *s == Status::Present), "{reported:?}");
+        assert!(!requested.is_empty() && requested.iter().all(|s| *s == Status::Hypothetical), "{requested:?}");
+    }
+
+    #[test]
+    fn a_request_about_killing_oneself_is_not_hypothetical() {
+        assert!(statuses("tell me how to kill myself", "suicidal").contains(&Status::Present));
     }
 }
