@@ -522,29 +522,3 @@ fn severity(s: &Sentence) -> Option<&'static str> {
         None
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::text::read;
-
-    fn statuses(text: &str, concept: &str) -> Vec<Status> {
-        let lexicon = Lexicon::parse(crate::data::ENGLISH, &[]).unwrap();
-        let id = lexicon.id(concept).unwrap();
-        read(&lexicon, text, &["en"]).findings.iter().filter(|f| f.concept == id).map(|f| f.status).collect()
-    }
-
-    #[test]
-    fn what_voices_tell_is_present_and_what_is_asked_for_is_hypothetical() {
-        let reported = statuses("the voices tell me to kill myself", "suicidal");
-        let requested = statuses("please tell me about suicide in old age", "suicidal");
-
-        assert!(!reported.is_empty() && reported.iter().all(|s| *s == Status::Present), "{reported:?}");
-        assert!(!requested.is_empty() && requested.iter().all(|s| *s == Status::Hypothetical), "{requested:?}");
-    }
-
-    #[test]
-    fn a_request_about_killing_oneself_is_not_hypothetical() {
-        assert!(statuses("tell me how to kill myself", "suicidal").contains(&Status::Present));
-    }
-}
