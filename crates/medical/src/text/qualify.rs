@@ -450,11 +450,12 @@ fn asked(s: &Sentence) -> Vec<Mark> {
         (from..s.tokens.len())
             .any(|at| is(at, &["my", "i", "im", "ive", "his", "her", "our", "me", "he", "she", "myself"]))
     };
-    // "The voices tell me to …" reports, it requests nothing.
-    let reported = |at: usize| {
-        at > 0 && is(at - 1, &["voice", "voices", "they", "he", "she", "it", "who", "that", "people", "doctors"])
-    };
     for at in 0..s.tokens.len() {
+        // "The voices tell me to …" reports, it requests nothing.
+        let subjects = ["voice", "voices", "they", "he", "she", "it", "who", "that", "people", "doctors"];
+        if at > 0 && is(at, &["tell", "explain"]) && is(at - 1, &subjects) {
+            continue;
+        }
         let from = if is(at, &["signs", "sign", "symptoms", "symptom"]) && is(at + 1, &["of"]) {
             let said = at > 0
                 && (at.saturating_sub(3)..at)
@@ -485,7 +486,7 @@ fn asked(s: &Sentence) -> Vec<Mark> {
             verb.then_some(at + 1)
         } else if is(at, &["prevent", "preventing", "prevention"]) || (is(at, &["risk"]) && is(at + 1, &["of"])) {
             Some(at + 1)
-        } else if is(at, &["tell", "explain"]) && is(at + 1, &["me", "about"]) && !reported(at) && !own(at + 2) {
+        } else if is(at, &["tell", "explain"]) && is(at + 1, &["me", "about"]) && !own(at + 2) {
             Some(at + 1)
         } else {
             None
