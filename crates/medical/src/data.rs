@@ -9,7 +9,20 @@ pub const SPECIALTIES: &str = include_str!("../data/specialties.toml");
 pub const LEXICONS: &[(&str, &str)] = &[];
 
 /// The fixed sentences, by language.
-pub const PHRASES: &[(&str, &str)] = &[("en", include_str!("../data/phrases/en.toml"))];
+pub const PHRASES: &[(&str, &str)] = &[
+    ("en", include_str!("../data/phrases/en.toml")),
+    ("es", include_str!("../data/phrases/es.toml")),
+    ("fr", include_str!("../data/phrases/fr.toml")),
+    ("de", include_str!("../data/phrases/de.toml")),
+    ("it", include_str!("../data/phrases/it.toml")),
+    ("pt", include_str!("../data/phrases/pt.toml")),
+    ("nl", include_str!("../data/phrases/nl.toml")),
+    ("pl", include_str!("../data/phrases/pl.toml")),
+    ("tr", include_str!("../data/phrases/tr.toml")),
+    ("ru", include_str!("../data/phrases/ru.toml")),
+    ("ar", include_str!("../data/phrases/ar.toml")),
+    ("zh", include_str!("../data/phrases/zh.toml")),
+];
 
 /// The protocols.
 pub const PROTOCOLS: &[(&str, &str)] = &[
