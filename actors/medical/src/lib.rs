@@ -12,6 +12,6 @@ pub use conversations::{
     ConversationOptions, ConversationView, Conversations, KeptCounts, KnownFacts, NewTurn, Notice, OpenedConversation,
     Reader, Receipt, Sending, Turn,
 };
-pub use knowledge::{Defect, Knowledge, Problem};
+pub use knowledge::{Capabilities, Defect, Knowledge, Problem};
 pub use latency::{Latencies, LatencySummary};
 pub use uptime::{Availability, Uptime, UptimeOptions};
