@@ -4,6 +4,7 @@ mod answering;
 mod body;
 mod cancer;
 mod chat;
+mod conversations;
 mod described;
 mod enumerated;
 mod fhir;
@@ -12,6 +13,7 @@ mod previous;
 mod protocols;
 mod reader;
 mod status;
+mod streamed;
 
 use crate::route::operations;
 
@@ -20,4 +22,6 @@ operations! {
     protocols::lookup,
     status::status,
     cancer::assess,
+    conversations::get,
+    conversations::delete,
 }
