@@ -36,7 +36,7 @@ use crate::schema::{Flattened, NamedData, records};
 struct Base;
 
 /// The tags, in the order in which readers list them.
-const TAGS: [(&str, &str); 20] = [
+const TAGS: [(&str, &str); 21] = [
     ("incidents", "Incidents: reports, state transitions, notes, resources and the timeline"),
     ("alerts", "Alerts by the Common Alerting Protocol (CAP 1.2): publication, confirmation, import and export"),
     ("devices", "Devices: registration, state, telemetry, commands and credentials"),
