@@ -2,12 +2,12 @@
 
 use crate::base::Base;
 use crate::input::{Input, Measured, Unreadable, measure};
+use crate::languages;
 use crate::rank::{Ranked, Sex, rank};
 use crate::rule::{Facts, Measure};
 use crate::score::{self, Inputs};
 use crate::text::{Finding, Kind, Status, Summary, read};
 use crate::triage::{Scope, Triage, triage};
-use crate::languages;
 
 /// What follows from an input.
 #[derive(Debug, Clone)]
@@ -212,9 +212,11 @@ impl<'a> Reader<'a> {
         self.measured.values.add(Measure::Age, self.age);
         facts.values = self.measured.values;
         self.alarms(&mut facts);
+        let understood = self.understood();
         let scope = Scope {
             anything_present: !self.summary.present.is_empty(),
-            about_health: self.about_health || !self.input.history.is_empty(),
+            // What cannot be read may be about health.
+            about_health: self.about_health || !self.input.history.is_empty() || !understood,
             everything_understood: self.unrecognised.is_empty(),
         };
         let weeks = |c| self.summary.present.get(&c).and_then(|f: &Finding| f.weeks);
@@ -224,11 +226,6 @@ impl<'a> Reader<'a> {
         for (word, meant) in &self.corrected {
             warnings.push(format!("\"{word}\" was read as \"{meant}\"."));
         }
-        let spoken = |code: &&str| languages::SPOKEN.contains(code);
-        let understood = !self.summary.present.is_empty()
-            || self.input.texts.is_empty()
-            || (spoken(&self.input.language.as_str()) && self.about_health)
-            || self.languages.iter().skip(1).any(|code| spoken(code));
         Ok(Assessment {
             summary: self.summary,
             facts,
@@ -242,6 +239,14 @@ impl<'a> Reader<'a> {
             warnings,
             understood,
         })
+    }
+
+    /// Whether a lexicon of the texts' language was there.
+    fn understood(&self) -> bool {
+        !self.summary.present.is_empty()
+            || self.about_health
+            || self.input.texts.is_empty()
+            || self.input.texts.iter().any(|text| languages::known(text))
     }
 
     /// The bounds of the early warning scores, for the rules about them.
@@ -258,7 +263,9 @@ impl<'a> Reader<'a> {
             for (name, value) in inputs.iter() {
                 let mut one = Inputs::default();
                 one.set(name, value.clone());
-                if name == "spo2_percent" && let Some(scale) = inputs.number("spo2_scale") {
+                if name == "spo2_percent"
+                    && let Some(scale) = inputs.number("spo2_scale")
+                {
                     one.set("spo2_scale", scale);
                 }
                 single = single.max(score::evaluate("news2", &one).and_then(|s| s.min).unwrap_or(0.0));
@@ -327,7 +334,16 @@ fn crb65_inputs(base: &Base, facts: &Facts) -> Inputs {
 
 /// The fields that texts and previous answers may give.
 pub const FIELDS: &[&str] = &[
-    "systolic", "diastolic", "heartRate", "respiratoryRate", "spo2", "temperature", "glucose", "lactate", "potassium", "age",
+    "systolic",
+    "diastolic",
+    "heartRate",
+    "respiratoryRate",
+    "spo2",
+    "temperature",
+    "glucose",
+    "lactate",
+    "potassium",
+    "age",
 ];
 
 /// The measure of a field.

@@ -1,7 +1,7 @@
 //! The 84 languages whose codes a request may name, and which of them a text
 //! may be in, as far as its script and commonest words tell.
 
-use crate::text::sentences;
+use crate::text::{Sentence, sentences};
 
 /// Code and English name.
 pub const LANGUAGES: &[(&str, &str)] = &[
@@ -163,8 +163,35 @@ const COMMON: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// How many words of the sentence are common ones of the language; words of
+/// one letter are common in too many.
+#[must_use]
+pub fn common_words(sentence: &Sentence, code: &str) -> usize {
+    let script = match code {
+        "ru" => Some('\u{400}'..='\u{4ff}'),
+        "ar" => Some('\u{600}'..='\u{6ff}'),
+        "zh" => Some('\u{4e00}'..='\u{9fff}'),
+        _ => None,
+    };
+    if let Some(script) = script {
+        return sentence.tokens.iter().filter(|t| t.word.starts_with(|c| script.contains(&c))).count();
+    }
+    let Some((_, words)) = COMMON.iter().find(|(c, _)| *c == code) else { return 0 };
+    sentence.tokens.iter().filter(|t| t.word.len() > 1 && words.contains(&t.word.as_str())).count()
+}
+
+/// Whether a fifth of the words are common words of a language with a lexicon.
+#[must_use]
+pub fn known(text: &str) -> bool {
+    let sentences = sentences(text);
+    let words: usize = sentences.iter().map(|s| s.tokens.len()).sum();
+    let most = SPOKEN.iter().map(|code| sentences.iter().map(|s| common_words(s, code)).sum::<usize>()).max();
+    most.is_some_and(|most| most > 0 && most * 5 >= words)
+}
+
 /// The languages with a lexicon that the text may be in. A guess too many can
-/// only add findings.
+/// only add findings; where no common word is known ("Brustschmerzen"), all
+/// that are written in its letters.
 #[must_use]
 pub fn guess(text: &str) -> Vec<&'static str> {
     let mut found = Vec::new();
@@ -178,20 +205,15 @@ pub fn guess(text: &str) -> Vec<&'static str> {
     if any('\u{4e00}'..='\u{9fff}') {
         found.push("zh");
     }
-    let mut counts = [0usize; COMMON.len()];
-    for sentence in sentences(text) {
-        for token in &sentence.tokens {
-            for (count, (_, words)) in counts.iter_mut().zip(COMMON) {
-                *count += usize::from(words.contains(&token.word.as_str()));
-            }
-        }
+    if !text.chars().any(|c| c.is_ascii_alphabetic()) {
+        return found;
     }
-    let most = counts.iter().copied().max().unwrap_or(0);
+    let sentences = sentences(text);
+    let count = |code: &str| sentences.iter().map(|s| common_words(s, code)).sum::<usize>();
+    let counts: Vec<(&'static str, usize)> = COMMON.iter().map(|(code, _)| (*code, count(code))).collect();
+    let most = counts.iter().map(|(_, n)| *n).max().unwrap_or(0);
     // A short message ("dolor en el pecho") has few common words.
-    for (count, (code, _)) in counts.iter().zip(COMMON) {
-        if *count > 0 && *count * 2 >= most && *code != "en" {
-            found.push(code);
-        }
-    }
+    let likely = counts.iter().filter(|(code, n)| n * 2 >= most && *code != "en");
+    found.extend(likely.map(|(code, _)| *code));
     found
 }

@@ -9,6 +9,7 @@ use super::enumerated::{GivenSex, history, list, sentences};
 use super::enumerated::{
     audience, bnp_assay, consciousness, creatinine_unit, glucose_unit, language, sex, specialty, troponin_unit,
 };
+use super::conversations::{GivenConversation, conversation_id};
 use super::previous::{PreviousAnswer, previous};
 
 /// A body whose unknown members are ignored and named, and whose texts stay out of errors.
@@ -268,6 +269,10 @@ pub struct ConsultationRequest {
     /// `extracted` of the last answer, which is joined to this message: the server keeps nothing.
     #[request(with = previous, schema = Option<crate::schema::AnyObject>)]
     pub previous: Option<PreviousAnswer>,
+    /// Where the operator keeps conversations: `new` begins one, and the identifier of one (`con_…`) goes on with it, so
+    /// that what it said before is joined to this message. Without it nothing is kept.
+    #[request(rename = "conversationId", with = conversation_id, schema = Option<String>)]
+    pub conversation: Option<GivenConversation>,
 }
 
 impl MedicalBody for ConsultationRequest {

@@ -6,7 +6,7 @@ use super::normal::Sentence;
 use super::pattern::{Pattern, Segment, parse};
 use super::spelling::Spelling;
 use super::trie::{ElementId, Trie};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A concept's place in the sentence, by words, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +14,13 @@ pub struct Match {
     pub concept: u16,
     pub first: usize,
     pub last: usize,
+}
+
+/// Whether words one edit away from a known one are read as it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Misspelt {
+    Read,
+    NotRead,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -24,6 +31,10 @@ pub struct Matcher {
     patterns: Vec<(u16, Pattern)>,
     /// The patterns whose rarest element this is.
     by_key: Vec<Vec<u32>>,
+    /// Denials and contrasts of the language, that a pattern may not leap over.
+    blockers: HashSet<String>,
+    /// A word one edit away may be another word of the language: its denial.
+    exact: bool,
 }
 
 /// Reused between sentences.
@@ -49,9 +60,14 @@ struct Span {
 }
 
 impl Matcher {
+    /// A matcher of a language other than English.
+    pub fn of_language(blockers: HashSet<String>, spelling: Misspelt) -> Self {
+        Self { blockers, exact: spelling == Misspelt::NotRead, ..Self::default() }
+    }
+
     pub fn add(&mut self, concept: u16, text: &str) -> Result<(), String> {
         let (trie, elements) = (&mut self.trie, &mut self.elements);
-        let spelling = &mut self.spelling;
+        let (spelling, exact) = (&mut self.spelling, self.exact);
         let pattern = parse(text, |part| {
             if let Some(&id) = elements.get(part) {
                 return Ok(id);
@@ -67,7 +83,9 @@ impl Matcher {
                     return Err(format!("{part}: a star stands only at the end of a stem"));
                 }
                 trie.insert(word, stem, id);
-                spelling.add(word, stem, id);
+                if !exact {
+                    spelling.add(word, stem, id);
+                }
             }
             Ok(id)
         })?;
@@ -104,7 +122,7 @@ impl Matcher {
             let Some(&element) = scratch.touched.get(i) else { break };
             for &p in self.by_key.get(usize::from(element)).into_iter().flatten() {
                 let Some((concept, pattern)) = self.patterns.get(p as usize) else { continue };
-                if !pattern.elements().all(|e| scratch.at(e).first().is_some()) {
+                if pattern.elements().any(|e| scratch.at(e).is_empty()) {
                     continue;
                 }
                 for span in pattern_spans(pattern, scratch) {
@@ -123,13 +141,19 @@ impl Matcher {
         let mut blocked = 0;
         for (at, token) in sentence.tokens.iter().take(MOST_WORDS).enumerate() {
             let Ok(position) = u32::try_from(at) else { break };
-            blocked += u32::from(blocks(&token.word));
+            blocked += u32::from(blocks(&token.word) || self.blockers.contains(&token.word));
             scratch.blockers.push(blocked);
             let mut known = false;
             self.trie.walk(&token.word, |e| {
                 known = true;
                 scratch.note(e, position);
             });
+            for word in &token.also {
+                self.trie.walk(word, |e| {
+                    known = true;
+                    scratch.note(e, position);
+                });
+            }
             if !known && let Some((elements, meant)) = self.spelling.correct(&token.word) {
                 for &e in elements {
                     scratch.note(e, position);

@@ -6,6 +6,7 @@ mod matcher;
 mod normal;
 mod pattern;
 mod qualify;
+mod qualify_other;
 mod spelling;
 mod trie;
 mod values;
@@ -15,6 +16,7 @@ pub use normal::{Sentence, Token, sentences};
 pub use qualify::Status;
 pub use values::{ReadValue, read_values};
 
+use crate::languages::common_words;
 use std::collections::BTreeMap;
 
 /// One place in the text where a concept was recognised.
@@ -57,11 +59,15 @@ pub fn read(lexicon: &Lexicon, text: &str, languages: &[&str]) -> Reading {
         reading.words += sentence.tokens.len();
         let mut known = false;
         let before = reading.findings.len();
+        let mut readings = Vec::new();
         for language in lexicon.languages(languages) {
             let matches = language.matcher.find(&sentence, &mut scratch);
             known |= !matches.is_empty();
-            let qualified = qualify::qualify(lexicon, language, &sentence, matches, text);
-            reading.findings.extend(qualified);
+            readings.push((language, qualify::reading(lexicon, language, &sentence, matches)));
+        }
+        let main = main_reading(&sentence, &readings);
+        for (_, own) in &readings {
+            reading.findings.extend(qualify::findings(lexicon, own, main, &sentence, text));
         }
         attach_durations(&mut reading.findings, before, &sentence);
         let values = read_values(&sentence);
@@ -76,6 +82,28 @@ pub fn read(lexicon: &Lexicon, text: &str, languages: &[&str]) -> Reading {
     }
     reading.about_health |= !reading.findings.is_empty() || !reading.values.is_empty();
     reading
+}
+
+/// The reading in the language that explains most of the sentence, if one does.
+fn main_reading<'a>(
+    s: &Sentence,
+    readings: &'a [(&lexicon::Language, qualify::Reading)],
+) -> Option<&'a qualify::Reading> {
+    let mut best: Option<(usize, &qualify::Reading)> = None;
+    let mut tied = false;
+    for (language, reading) in readings {
+        let denials = (0..s.tokens.len()).filter(|&at| language.before.at(s, at).is_some()).count();
+        let weight = 2 * common_words(s, &language.code) + denials + reading.weight();
+        match best {
+            Some((most, _)) if weight < most => {}
+            Some((most, _)) if weight == most => tied = true,
+            _ => {
+                best = Some((weight, reading));
+                tied = false;
+            }
+        }
+    }
+    best.filter(|_| !tied).map(|(_, reading)| reading)
 }
 
 /// A duration belongs to the concepts of its sentence; a sentence that says

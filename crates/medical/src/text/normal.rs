@@ -7,6 +7,9 @@ use unicode_normalization::char::is_combining_mark;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
     pub word: String,
+    /// Other readings of the word: what follows an elision ("l'estomac"), an
+    /// Arabic word without its prefixes.
+    pub also: Vec<String>,
     pub start: usize,
     pub end: usize,
     /// A comma stands between the word before and this one.
@@ -64,14 +67,38 @@ fn fold(c: char) -> char {
         'ł' => 'l',
         'ø' => 'o',
         'đ' => 'd',
+        // Letters that Arabic and Persian keyboards exchange.
+        'ى' | 'ی' => 'ي',
+        'ة' => 'ه',
+        'ک' => 'ك',
+        '٠'..='٩' => digit(c, '٠'),
+        '۰'..='۹' => digit(c, '۰'),
         _ => c,
     }
+}
+
+fn digit(c: char, zero: char) -> char {
+    char::from_digit(u32::from(c).saturating_sub(u32::from(zero)), 10).unwrap_or(c)
+}
+
+/// The article and the words of one letter that Arabic writes in front.
+const ARABIC_PREFIXES: &[&str] = &["وبال", "وال", "فال", "بال", "كال", "لل", "ال", "و", "ف", "ب", "ل"];
+
+/// A word of fewer letters than this has no prefix taken off.
+const LEAST_ARABIC: usize = 3;
+
+fn without_prefixes(word: &str) -> impl Iterator<Item = String> + '_ {
+    let arabic = word.starts_with(|c: char| ('\u{620}'..='\u{64a}').contains(&c));
+    let bare = ARABIC_PREFIXES.iter().filter(move |_| arabic).filter_map(|p| word.strip_prefix(p));
+    bare.filter(|rest| rest.chars().count() >= LEAST_ARABIC).map(str::to_owned)
 }
 
 struct Builder {
     sentences: Vec<Sentence>,
     sentence: Sentence,
     word: String,
+    /// Where an apostrophe stood in the word.
+    elided: usize,
     start: usize,
     end: usize,
     comma: bool,
@@ -93,8 +120,14 @@ impl Builder {
             return;
         }
         let word = std::mem::take(&mut self.word);
+        let mut also: Vec<String> = without_prefixes(&word).collect();
+        let elided = std::mem::take(&mut self.elided);
+        if let Some(tail) = word.get(elided..).filter(|t| elided > 0 && t.chars().count() >= 3) {
+            also.push(tail.to_owned());
+        }
         self.sentence.tokens.push(Token {
             word,
+            also,
             start: self.start,
             end: self.end,
             comma: std::mem::take(&mut self.comma),
@@ -122,6 +155,7 @@ pub fn sentences(text: &str) -> Vec<Sentence> {
         sentences: Vec::new(),
         sentence: Sentence::default(),
         word: String::new(),
+        elided: 0,
         start: 0,
         end: 0,
         comma: false,
@@ -133,7 +167,12 @@ pub fn sentences(text: &str) -> Vec<Sentence> {
     let mut line_start = false;
     while let Some((at, c)) = chars.next() {
         let end = at + c.len_utf8();
-        if invisible(c) || apostrophe(c) {
+        if apostrophe(c) {
+            b.elided = b.word.len();
+            continue;
+        }
+        // The Arabic tatweel only lengthens a line.
+        if invisible(c) || c == '\u{640}' {
             continue;
         }
         let next = chars.peek().map(|&(_, n)| n);
@@ -200,7 +239,9 @@ fn wide(b: &mut Builder, c: char, at: usize, end: usize) {
     match c {
         '。' | '！' | '；' | '؛' | '۔' | '｡' => return b.end_sentence(false),
         '？' | '؟' | '¿' => return b.end_sentence(c != '¿'),
-        '，' | '、' | '،' => {
+        // Parts the items of a Chinese list, not its clauses.
+        '、' => return b.end_word(),
+        '，' | '،' => {
             b.end_word();
             b.comma = true;
             return;
@@ -213,6 +254,11 @@ fn wide(b: &mut Builder, c: char, at: usize, end: usize) {
         '•' | '·' | '●' | '◦' | '¡' => return b.end_sentence(false),
         '°' | 'º' => return b.end_word(),
         _ => {}
+    }
+    if c == 'ß' {
+        b.push('s', at, end);
+        b.push('s', at, end);
+        return;
     }
     if ideograph(c) {
         b.end_word();

@@ -1,9 +1,10 @@
 //! Present, denied, of another person, of the past, or only asked about.
 
 use super::Finding;
-use super::lexicon::{Kind, Language, Lexicon};
+use super::lexicon::{ConceptId, Kind, Language, Lexicon};
 use super::matcher::Match;
 use super::normal::Sentence;
+use super::qualify_other as other;
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
@@ -19,34 +20,79 @@ pub enum Status {
 /// How far a denial reaches, in words.
 const REACH: usize = 8;
 
-/// The status of each match of a sentence.
-pub fn qualify(lexicon: &Lexicon, language: &Language, s: &Sentence, matches: Vec<Match>, text: &str) -> Vec<Finding> {
-    if matches.is_empty() {
-        return Vec::new();
-    }
+/// What the words of a sentence are said to be, in the reading of one language.
+pub struct Reading {
+    matches: Vec<Match>,
+    denied: Vec<Mark>,
+    others: Vec<Mark>,
+    past: Vec<Mark>,
+    asked: Vec<Mark>,
+    sudden: bool,
+    severity: Option<&'static str>,
+}
+
+/// Reads a sentence as one of a language.
+pub fn reading(lexicon: &Lexicon, language: &Language, s: &Sentence, matches: Vec<Match>) -> Reading {
     let matches = without_narrowed(lexicon, matches);
-    let denied = denied(language, s, &matches);
-    let others = others(s);
-    let past = past(s);
-    let asked = asked(s);
-    let sudden = sudden(s, &denied);
-    let severity = severity(s);
-    let status = |m: &Match| {
-        let lasting = !matches!(lexicon.kind(m.concept), Kind::Symptom | Kind::Sign);
-        let marked = |marks: &[Mark]| marks.get(m.first).copied().unwrap_or_default();
-        if marked(&others) == Mark::Yes || (marked(&others) == Mark::Conditions && lasting) {
+    if language.code == "en" {
+        let denied = denied(language, s, &matches);
+        let sudden = sudden(s, &denied);
+        return Reading {
+            denied,
+            others: others(s),
+            past: past(s),
+            asked: asked(s),
+            sudden,
+            severity: severity(s),
+            matches,
+        };
+    }
+    let denied = other::denied(language, s, &matches);
+    let sudden = other::sudden(language, s, &denied);
+    Reading {
+        denied,
+        others: other::others(language, s),
+        past: other::past(language, s),
+        asked: other::asked(language, s),
+        sudden,
+        severity: other::severity(language, s),
+        matches,
+    }
+}
+
+impl Reading {
+    /// How much of the sentence the language explains beside its common words.
+    pub fn weight(&self) -> usize {
+        self.matches.len().min(3)
+    }
+
+    fn status(&self, lexicon: &Lexicon, concept: ConceptId, at: usize) -> Status {
+        let lasting = !matches!(lexicon.kind(concept), Kind::Symptom | Kind::Sign);
+        let marked = |marks: &[Mark]| marks.get(at).copied().unwrap_or_default();
+        if marked(&self.others) == Mark::Yes || (marked(&self.others) == Mark::Conditions && lasting) {
             Status::Family
-        } else if marked(&denied) == Mark::Yes {
+        } else if marked(&self.denied) == Mark::Yes {
             Status::Absent
-        } else if marked(&asked) == Mark::Yes {
+        } else if marked(&self.asked) == Mark::Yes {
             Status::Hypothetical
-        } else if marked(&past) == Mark::Yes {
+        } else if marked(&self.past) == Mark::Yes {
             Status::Past
         } else {
             Status::Present
         }
+    }
+}
+
+/// The findings of one reading. What the main language of the sentence denies
+/// is denied for a word of another language too ("sin vertigo").
+pub fn findings(lexicon: &Lexicon, own: &Reading, main: Option<&Reading>, s: &Sentence, text: &str) -> Vec<Finding> {
+    let status = |m: &Match| match main.map(|main| main.status(lexicon, m.concept, m.first)) {
+        None | Some(Status::Present) => own.status(lexicon, m.concept, m.first),
+        Some(status) => status,
     };
-    matches
+    let sudden = own.sudden || main.is_some_and(|m| m.sudden);
+    let severity = own.severity.or_else(|| main.and_then(|m| m.severity));
+    own.matches
         .iter()
         .map(|m| Finding {
             concept: m.concept,
@@ -61,7 +107,7 @@ pub fn qualify(lexicon: &Lexicon, language: &Language, s: &Sentence, matches: Ve
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Mark {
+pub enum Mark {
     #[default]
     No,
     /// Only for conditions, exposures and drugs.
@@ -69,7 +115,7 @@ enum Mark {
     Yes,
 }
 
-fn mark(marks: &mut [Mark], at: usize, how: Mark) {
+pub fn mark(marks: &mut [Mark], at: usize, how: Mark) {
     if let Some(m) = marks.get_mut(at)
         && *m != Mark::Yes
     {
@@ -385,16 +431,39 @@ fn past(s: &Sentence) -> Vec<Mark> {
         } else if is(at, &["previous", "previously", "prior", "former", "formerly"]) {
             mark_past_forward(s, at, at + 6, &mut marks);
         }
-        let long_ago = (is(at, &["years", "year"]) && is(at + 1, &["ago"]))
-            || (is(at, &["as"]) && is(at + 1, &["a"]) && is(at + 2, &["child", "kid", "teenager"]))
-            || (is(at, &["in"]) && is(at + 1, &["the"]) && is(at + 2, &["past"]))
-            || (is(at, &["last"]) && is(at + 1, &["year"]))
-            || is(at, &["childhood"]);
-        if long_ago {
+        if let Some(length) = long_ago(s, at) {
             mark_past_back(s, at, &mut marks);
+            if at < 4 {
+                mark_past_told(s, at + length, &mut marks);
+            }
         }
     }
     marks
+}
+
+/// The length of the words at this place that mean a time long ago.
+fn long_ago(s: &Sentence, at: usize) -> Option<usize> {
+    const TIMES: &[&[&str]] = &[
+        &["years", "ago"],
+        &["year", "ago"],
+        &["as", "a", "child"],
+        &["as", "a", "kid"],
+        &["as", "a", "teenager"],
+        &["in", "the", "past"],
+        &["last", "year"],
+        &["childhood"],
+    ];
+    let here = |words: &&&[&str]| words.iter().enumerate().all(|(i, word)| s.word(at + i) == *word);
+    TIMES.iter().find(here).map(|words| words.len())
+}
+
+/// A sentence that begins with the time: "years ago I had a seizure". What follows in the present tense is of now.
+fn mark_past_told(s: &Sentence, from: usize, marks: &mut [Mark]) {
+    let subject = matches!(s.word(from), "i" | "he" | "she" | "we" | "they");
+    let verb = matches!(s.word(from + 1), "had" | "was" | "suffered" | "got");
+    if subject && verb {
+        mark_past_forward(s, from + 1, s.tokens.len(), marks);
+    }
 }
 
 fn mark_past_forward(s: &Sentence, from: usize, to: usize, marks: &mut [Mark]) {
@@ -447,9 +516,15 @@ fn asked(s: &Sentence) -> Vec<Mark> {
     let mut marks = vec![Mark::No; s.tokens.len()];
     let is = |at: usize, words: &[&str]| words.contains(&s.word(at));
     let own = |from: usize| {
-        (from..s.tokens.len()).any(|at| is(at, &["my", "i", "im", "ive", "his", "her", "our", "me", "he", "she"]))
+        (from..s.tokens.len())
+            .any(|at| is(at, &["my", "i", "im", "ive", "his", "her", "our", "me", "he", "she", "myself"]))
     };
     for at in 0..s.tokens.len() {
+        // "The voices tell me to …" reports, it requests nothing.
+        let subjects = ["voice", "voices", "they", "he", "she", "it", "who", "that", "people", "doctors"];
+        if at > 0 && is(at, &["tell", "explain"]) && is(at - 1, &subjects) {
+            continue;
+        }
         let from = if is(at, &["signs", "sign", "symptoms", "symptom"]) && is(at + 1, &["of"]) {
             let said = at > 0
                 && (at.saturating_sub(3)..at)
@@ -478,9 +553,10 @@ fn asked(s: &Sentence) -> Vec<Mark> {
                 )
             });
             verb.then_some(at + 1)
-        } else if is(at, &["prevent", "preventing", "prevention"]) || (is(at, &["risk"]) && is(at + 1, &["of"])) {
-            Some(at + 1)
-        } else if is(at, &["tell", "explain"]) && is(at + 1, &["me", "about"]) && !own(at + 2) {
+        } else if is(at, &["prevent", "preventing", "prevention"])
+            || (is(at, &["risk"]) && is(at + 1, &["of"]))
+            || (is(at, &["tell", "explain"]) && is(at + 1, &["me", "about"]) && !own(at + 2))
+        {
             Some(at + 1)
         } else {
             None
