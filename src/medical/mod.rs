@@ -22,7 +22,7 @@ use crate::config;
 use crate::telemetry::Metrics;
 
 pub use key::record_secret;
-pub use phrasing::{Explained, ProviderCalls, Translated};
+pub use phrasing::ProviderCalls;
 
 /// Time between two self-tests. Less than a minute, so that every minute that passes has a mark.
 const TEST_EVERY: Duration = Duration::from_secs(20);
@@ -111,7 +111,7 @@ impl Medical {
 
     /// Replaces the knowledge base, by one with a fault in tests.
     pub fn replace_knowledge(&self, knowledge: Knowledge) {
-        self.knowledge.send_replace(Ok(Arc::new(knowledge)));
+        drop(self.knowledge.send_replace(Ok(Arc::new(knowledge))));
     }
 
     /// The hash of the data, if it could be read.
