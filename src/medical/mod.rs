@@ -31,6 +31,9 @@ const SWEEP_EVERY: Duration = Duration::from_secs(60);
 /// Rules whose examples are run in one self-test.
 const RULES_A_TEST: usize = 8;
 
+/// Capabilities that have a self-test.
+const CAPABILITIES: u32 = 4;
+
 /// What the interface needs of the server.
 #[derive(Clone)]
 pub(crate) struct Dependencies<'a> {
@@ -80,13 +83,18 @@ impl Medical {
             most_per_owner: settings.max_conversations,
             secret,
         };
+        let begun = std::time::Instant::now();
         let capabilities = knowledge.as_ref().map(Knowledge::capabilities).unwrap_or_default();
+        let probes = Latencies::default();
+        if knowledge.is_ok() {
+            probes.add(begun.elapsed() / CAPABILITIES);
+        }
         Ok(Self {
             knowledge: Arc::new(watch::channel(knowledge.map(Arc::new)).0),
             tested: Arc::new(watch::channel(Tested { defect: None, capabilities }).0),
             metrics: parts.metrics.clone(),
             latencies: Latencies::default(),
-            probes: Latencies::default(),
+            probes,
             uptime: Uptime::start(&group, parts.arbiter.clone(), UptimeOptions { store, clock }),
             conversations: Conversations::start(&group, parts.arbiter.clone(), options),
         })

@@ -17,7 +17,7 @@ const WRONG: &[(&str, &str)] = &[
     (r#"{"message": "m", "patientContext": {"sex": "other"}}"#, "patientContext.sex"),
     (r#"{"message": "m", "patientContext": {"pregnant": "no"}}"#, "patientContext.pregnant"),
     (r#"{"message": "m", "patientContext": {"medicalHistory": "asthma"}}"#, "patientContext.medicalHistory"),
-    (r#"{"message": "m", "patientContext": {"allergies": [7]}}"#, "patientContext.allergies"),
+    (r#"{"message": "m", "patientContext": {"allergies": [7]}}"#, "patientContext.allergies.0"),
     (r#"{"message": "m", "vitalSigns": {"systolic": 29}}"#, "vitalSigns.systolic"),
     (r#"{"message": "m", "vitalSigns": {"systolic": "120"}}"#, "vitalSigns.systolic"),
     (r#"{"message": "m", "vitalSigns": {"systolic": 80, "diastolic": 90}}"#, "vitalSigns.diastolic"),

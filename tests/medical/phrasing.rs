@@ -145,21 +145,25 @@ async fn what_is_sent_is_noted_in_the_audit_log_without_content() {
 
 #[tokio::test]
 async fn a_translation_keeps_fixed_lines_and_shows_its_original() {
-    // The upstream gives back every paragraph in "German" that keeps numbers and citations: none has any here.
-    let (upstream, other) = upstreams("Das wurde verstanden: plötzlicher Hörverlust auf dem rechten Ohr, wie erkannt.");
+    // The body has one paragraph: what was understood. It has no number and no citation.
+    let german = "Was verstanden wurde: plötzlicher Hörverlust (von Regeln erkannt; bitte prüfen).";
+    let (upstream, other) = upstreams(german);
     let muster = start(&upstream, &other, "");
-    let answered = Medical::of(&muster).chat(json!({ "message": MILD, "language": "de" })).await;
-    let call = answered["triage"]["callToAction"].as_str().unwrap();
-    assert!(answered["response"].as_str().unwrap().starts_with(call), "{answered}");
-    if answered["language"]["translation"] == "machine" {
-        assert!(answered["responseOriginal"].as_str().unwrap().starts_with(CALL));
-        assert_eq!(answered["language"]["answered"], "de");
-    } else {
-        assert!(!answered["phrasing"]["rejected"].as_array().unwrap().is_empty(), "{answered}");
-        assert!(answered["responseOriginal"].is_null());
-    }
-    assert_eq!(answered["phrasing"]["by"], "rules");
-    assert!(upstream.requests() > 0 && other.requests() == 0);
+    let body = json!({ "message": MILD, "language": "de", "patientContext": { "age": 40 } });
+    let answered = Medical::of(&muster).chat(body.clone()).await;
+    let (call, response) = (&answered["triage"]["callToAction"], answered["response"].as_str().unwrap());
+    assert!(response.starts_with(call.as_str().unwrap()) && response.contains(german), "{answered}");
+    assert!(answered["responseOriginal"].as_str().unwrap().starts_with(CALL), "{answered}");
+    assert_eq!((&answered["language"]["translation"], &answered["language"]["answered"]), (&json!("machine"), &json!("de")));
+    assert_eq!((&answered["phrasing"]["by"], &answered["phrasing"]["provider"]), (&json!("rules"), &json!("named")));
+    assert_eq!((upstream.requests(), other.requests()), (1, 0));
+    assert!(!upstream.last_text().contains(call.as_str().unwrap()), "fixed lines are not sent");
+
+    upstream.set_action(says("Was verstanden wurde: 3 Tage Hörverlust [1], bitte prüfen."));
+    let refused = Medical::of(&muster).chat(body).await;
+    assert_eq!(refused["language"]["translation"], "none");
+    assert_eq!(refused["phrasing"]["rejected"], json!(["unknown_citation", "number"]));
     let emergency = Medical::of(&muster).chat(json!({ "message": GRAVE, "language": "de" })).await;
     assert_eq!(emergency["language"]["translation"], "none");
+    assert_eq!(upstream.requests(), 3);
 }
