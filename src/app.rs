@@ -223,8 +223,13 @@ impl App {
         let agency = AgentPlatform::start(&config, &dependencies)?;
         let dependencies = MemoryDependencies { tree: &tree, store: &store, clock: &clock, embedder: &embedder };
         let memory = MemoryParts::start(&config, &dependencies);
-        let medical_dependencies =
-            MedicalDependencies { tree: &tree, arbiter: arbiter_of(1), store: &store, clock: &clock, metrics: &metrics };
+        let medical_dependencies = MedicalDependencies {
+            tree: &tree,
+            arbiter: arbiter_of(1),
+            store: &store,
+            clock: &clock,
+            metrics: &metrics,
+        };
         let medical = Medical::start(&config.medical, medical_dependencies)?;
         let controlled =
             ControlledTasks { tasks: agency.tasks.clone(), limiter: limiter.clone(), live: watched.clone() };

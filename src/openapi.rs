@@ -52,7 +52,10 @@ const TAGS: [(&str, &str); 21] = [
     ("agents", "Agents: the catalogue, runs and the live monitor"),
     ("tasks", "Tasks: state, events and control"),
     ("engines", "Engines: deterministic computations with typed input and output"),
-    ("medical", "Clinical decision support by rules: triage, protocols, scores and referral criteria, each with its source"),
+    (
+        "medical",
+        "Clinical decision support by rules: triage, protocols, scores and referral criteria, each with its source",
+    ),
     ("memory", "Semantic memory: entries with versions, searched by words and by meaning"),
     ("keys", "API keys and their usage"),
     ("admin", "Administration: backup and settings"),

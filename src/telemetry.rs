@@ -10,8 +10,8 @@ use muster_medical::gate::Check;
 use muster_providers::Usage;
 use muster_tasks::task::KillLatency;
 use prometheus::{
-    CounterVec, Encoder, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGaugeVec, Opts, Registry,
-    TextEncoder,
+    CounterVec, Encoder, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGaugeVec, Opts,
+    Registry, TextEncoder,
 };
 use tracing_subscriber::{EnvFilter, reload};
 

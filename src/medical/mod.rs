@@ -22,7 +22,7 @@ use crate::config;
 use crate::telemetry::Metrics;
 
 pub use key::record_secret;
-pub use phrasing::{Explained, ProviderCalls, Translated};
+pub use phrasing::ProviderCalls;
 
 /// Time between two self-tests. Less than a minute, so that every minute that passes has a mark.
 const TEST_EVERY: Duration = Duration::from_secs(20);
@@ -30,6 +30,9 @@ const TEST_EVERY: Duration = Duration::from_secs(20);
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 /// Rules whose examples are run in one self-test.
 const RULES_A_TEST: usize = 8;
+
+/// Capabilities that have a self-test.
+const CAPABILITIES: u32 = 4;
 
 /// What the interface needs of the server.
 #[derive(Clone)]
@@ -80,13 +83,18 @@ impl Medical {
             most_per_owner: settings.max_conversations,
             secret,
         };
+        let begun = std::time::Instant::now();
         let capabilities = knowledge.as_ref().map(Knowledge::capabilities).unwrap_or_default();
+        let probes = Latencies::default();
+        if knowledge.is_ok() {
+            probes.add(begun.elapsed() / CAPABILITIES);
+        }
         Ok(Self {
             knowledge: Arc::new(watch::channel(knowledge.map(Arc::new)).0),
             tested: Arc::new(watch::channel(Tested { defect: None, capabilities }).0),
             metrics: parts.metrics.clone(),
             latencies: Latencies::default(),
-            probes: Latencies::default(),
+            probes,
             uptime: Uptime::start(&group, parts.arbiter.clone(), UptimeOptions { store, clock }),
             conversations: Conversations::start(&group, parts.arbiter.clone(), options),
         })
@@ -111,7 +119,7 @@ impl Medical {
 
     /// Replaces the knowledge base, by one with a fault in tests.
     pub fn replace_knowledge(&self, knowledge: Knowledge) {
-        self.knowledge.send_replace(Ok(Arc::new(knowledge)));
+        drop(self.knowledge.send_replace(Ok(Arc::new(knowledge))));
     }
 
     /// The hash of the data, if it could be read.
@@ -155,7 +163,8 @@ impl Medical {
         if changed.is_empty() {
             return;
         }
-        let noted = self.conversations.note("system", "medical_settings", "medical", json!({ "changed": changed })).await;
+        let noted =
+            self.conversations.note("system", "medical_settings", "medical", json!({ "changed": changed })).await;
         if let Err(error) = noted {
             tracing::error!(%error, ?changed, "a change of medical settings was not written into the audit log");
         }

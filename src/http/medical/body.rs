@@ -5,11 +5,11 @@ use muster_medical::input::{Audience, CreatinineUnit, GlucoseUnit, TroponinUnit}
 use muster_request::{Fields, Rejection, Request};
 use serde_json::{Map, Value};
 
+use super::conversations::{GivenConversation, conversation_id};
 use super::enumerated::{GivenSex, history, list, sentences};
 use super::enumerated::{
     audience, bnp_assay, consciousness, creatinine_unit, glucose_unit, language, sex, specialty, troponin_unit,
 };
-use super::conversations::{GivenConversation, conversation_id};
 use super::previous::{PreviousAnswer, previous};
 
 /// A body whose unknown members are ignored and named, and whose texts stay out of errors.
