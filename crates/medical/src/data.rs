@@ -6,7 +6,10 @@ pub const SELF_CARE: &str = include_str!("../data/self_care.toml");
 pub const SPECIALTIES: &str = include_str!("../data/specialties.toml");
 
 /// The lexicons of the other languages.
-pub const LEXICONS: &[(&str, &str)] = &[];
+pub const LEXICONS: &[(&str, &str)] = &[
+    ("es", include_str!("../data/lexicon/es.toml")),
+    ("fr", include_str!("../data/lexicon/fr.toml")),
+];
 
 /// The fixed sentences, by language.
 pub const PHRASES: &[(&str, &str)] = &[

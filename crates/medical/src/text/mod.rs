@@ -92,8 +92,7 @@ fn main_reading<'a>(
     let mut best: Option<(usize, &qualify::Reading)> = None;
     let mut tied = false;
     for (language, reading) in readings {
-        let denials = (0..s.tokens.len()).filter(|&at| language.before.at(s, at).is_some()).count();
-        let weight = 2 * common_words(s, &language.code) + denials + reading.weight();
+        let weight = 2 * common_words(s, &language.code) + language.cues_in(s) + reading.weight();
         match best {
             Some((most, _)) if weight < most => {}
             Some((most, _)) if weight == most => tied = true,
