@@ -493,9 +493,15 @@ fn asked(s: &Sentence) -> Vec<Mark> {
     let mut marks = vec![Mark::No; s.tokens.len()];
     let is = |at: usize, words: &[&str]| words.contains(&s.word(at));
     let own = |from: usize| {
-        (from..s.tokens.len()).any(|at| is(at, &["my", "i", "im", "ive", "his", "her", "our", "me", "he", "she"]))
+        (from..s.tokens.len())
+            .any(|at| is(at, &["my", "i", "im", "ive", "his", "her", "our", "me", "he", "she", "myself"]))
     };
     for at in 0..s.tokens.len() {
+        // "The voices tell me to …" reports, it requests nothing.
+        let subjects = ["voice", "voices", "they", "he", "she", "it", "who", "that", "people", "doctors"];
+        if at > 0 && is(at, &["tell", "explain"]) && is(at - 1, &subjects) {
+            continue;
+        }
         let from = if is(at, &["signs", "sign", "symptoms", "symptom"]) && is(at + 1, &["of"]) {
             let said = at > 0
                 && (at.saturating_sub(3)..at)
