@@ -24,6 +24,8 @@ struct Lay {
 }
 
 const LAY: &[&str] = &[
+    include_str!("lay/de.toml"),
+    include_str!("lay/en.toml"),
     include_str!("lay/es.toml"),
     include_str!("lay/fr.toml"),
 ];
@@ -87,7 +89,7 @@ fn denied_symptoms_are_not_present() {
             for named in [lay.language.as_str(), "en"] {
                 let a = assessed(base, &text, named);
                 let found = present(base, &a);
-                if !found.is_empty() || a.summary.absent.is_empty() && lay.frames.len() * lay.nouns.len() == 0 {
+                if !found.is_empty() {
                     wrong.push(format!("{} as {named}: {text}: {found:?}", lay.language));
                 }
             }

@@ -16,7 +16,7 @@ pub use normal::{Sentence, Token, sentences};
 pub use qualify::Status;
 pub use values::{ReadValue, read_values};
 
-use crate::languages::common_words;
+use crate::languages::{common_words, guess_sentence};
 use std::collections::BTreeMap;
 
 /// One place in the text where a concept was recognised.
@@ -49,8 +49,8 @@ pub struct Reading {
     pub words: usize,
 }
 
-/// Reads a text with the lexicons of the given languages, all matched
-/// together: a false friend of another language can only add a concept.
+/// Reads a text with the lexicons of the given languages and, sentence by
+/// sentence, of those that it may be in, all matched together: a false friend of another language can only add a concept.
 #[must_use]
 pub fn read(lexicon: &Lexicon, text: &str, languages: &[&str]) -> Reading {
     let mut reading = Reading::default();
@@ -60,7 +60,9 @@ pub fn read(lexicon: &Lexicon, text: &str, languages: &[&str]) -> Reading {
         let mut known = false;
         let before = reading.findings.len();
         let mut readings = Vec::new();
-        for language in lexicon.languages(languages) {
+        let mut codes = languages.to_vec();
+        codes.extend(guess_sentence(&sentence));
+        for language in lexicon.languages(&codes) {
             let matches = language.matcher.find(&sentence, &mut scratch);
             known |= !matches.is_empty();
             readings.push((language, qualify::reading(lexicon, language, &sentence, matches)));
