@@ -19,6 +19,8 @@ pub const LEXICONS: &[(&str, &str)] = &[
     ("de", include_str!("../data/lexicon/de.toml")),
     ("es", include_str!("../data/lexicon/es.toml")),
     ("fr", include_str!("../data/lexicon/fr.toml")),
+    ("it", include_str!("../data/lexicon/it.toml")),
+    ("pt", include_str!("../data/lexicon/pt.toml")),
 ];
 
 /// The fixed sentences, by language.

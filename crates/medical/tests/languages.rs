@@ -28,6 +28,8 @@ const LAY: &[&str] = &[
     include_str!("lay/en.toml"),
     include_str!("lay/es.toml"),
     include_str!("lay/fr.toml"),
+    include_str!("lay/it.toml"),
+    include_str!("lay/pt.toml"),
 ];
 
 fn lay() -> Vec<Lay> {

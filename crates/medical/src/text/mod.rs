@@ -67,9 +67,9 @@ pub fn read(lexicon: &Lexicon, text: &str, languages: &[&str]) -> Reading {
             known |= !matches.is_empty();
             readings.push((language, qualify::reading(lexicon, language, &sentence, matches)));
         }
-        let main = main_reading(&sentence, &readings);
+        let main = main_readings(&sentence, &readings);
         for (_, own) in &readings {
-            reading.findings.extend(qualify::findings(lexicon, own, main, &sentence, text));
+            reading.findings.extend(qualify::findings(lexicon, own, &main, &sentence, text));
         }
         attach_durations(&mut reading.findings, before, &sentence);
         let values = read_values(&sentence);
@@ -86,25 +86,25 @@ pub fn read(lexicon: &Lexicon, text: &str, languages: &[&str]) -> Reading {
     reading
 }
 
-/// The reading in the language that explains most of the sentence, if one does.
-fn main_reading<'a>(
+/// The readings in the languages that explain most of the sentence: several
+/// where related languages explain it equally.
+fn main_readings<'a>(
     s: &Sentence,
     readings: &'a [(&lexicon::Language, qualify::Reading)],
-) -> Option<&'a qualify::Reading> {
-    let mut best: Option<(usize, &qualify::Reading)> = None;
-    let mut tied = false;
+) -> Vec<&'a qualify::Reading> {
+    let mut most = 0;
+    let mut best = Vec::new();
     for (language, reading) in readings {
         let weight = 2 * common_words(s, &language.code) + language.cues_in(s) + reading.weight();
-        match best {
-            Some((most, _)) if weight < most => {}
-            Some((most, _)) if weight == most => tied = true,
-            _ => {
-                best = Some((weight, reading));
-                tied = false;
-            }
+        if weight > most {
+            best.clear();
+            most = weight;
+        }
+        if weight == most {
+            best.push(reading);
         }
     }
-    best.filter(|_| !tied).map(|(_, reading)| reading)
+    best
 }
 
 /// A duration belongs to the concepts of its sentence; a sentence that says
