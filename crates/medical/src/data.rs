@@ -20,6 +20,7 @@ pub const LEXICONS: &[(&str, &str)] = &[
     ("es", include_str!("../data/lexicon/es.toml")),
     ("fr", include_str!("../data/lexicon/fr.toml")),
     ("it", include_str!("../data/lexicon/it.toml")),
+    ("nl", include_str!("../data/lexicon/nl.toml")),
     ("pt", include_str!("../data/lexicon/pt.toml")),
 ];
 

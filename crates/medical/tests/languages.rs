@@ -29,6 +29,7 @@ const LAY: &[&str] = &[
     include_str!("lay/es.toml"),
     include_str!("lay/fr.toml"),
     include_str!("lay/it.toml"),
+    include_str!("lay/nl.toml"),
     include_str!("lay/pt.toml"),
 ];
 
