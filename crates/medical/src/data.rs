@@ -21,6 +21,7 @@ pub const LEXICONS: &[(&str, &str)] = &[
     ("fr", include_str!("../data/lexicon/fr.toml")),
     ("it", include_str!("../data/lexicon/it.toml")),
     ("nl", include_str!("../data/lexicon/nl.toml")),
+    ("pl", include_str!("../data/lexicon/pl.toml")),
     ("pt", include_str!("../data/lexicon/pt.toml")),
 ];
 

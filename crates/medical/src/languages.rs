@@ -107,7 +107,7 @@ const COMMON: &[(&str, &[&str])] = &[
     ("en", &["the", "and", "my", "is", "have", "with", "of", "to", "in", "has", "for", "was", "pain", "i", "a", "no"]),
     (
         "es",
-        &["en", "un", "le", "mis", "su", 
+        &["en", "un", "le", "ha", "mis", "su", 
             "el", "la", "los", "me", "mi", "tengo", "con", "que", "de", "y", "desde", "muy", "una", "del", "se",
             "esta", "por", "no",
         ],
@@ -226,8 +226,9 @@ pub fn guess_sentence(sentence: &Sentence) -> Vec<&'static str> {
     let counts: Vec<(&'static str, usize)> =
         COMMON.iter().map(|(code, _)| (*code, common_words(sentence, code))).collect();
     let most = counts.iter().map(|(_, n)| *n).max().unwrap_or(0);
-    // A short sentence ("dolor en el pecho") has few common words.
-    let likely = counts.iter().filter(|(code, n)| n * 2 >= most && *code != "en");
+    // A short sentence ("dolor en el pecho") has few common words; one alone
+    // tells nothing.
+    let likely = counts.iter().filter(|(code, n)| (most < 2 || n * 2 >= most) && *code != "en");
     found.extend(likely.map(|(code, _)| *code));
     found
 }

@@ -30,6 +30,7 @@ const LAY: &[&str] = &[
     include_str!("lay/fr.toml"),
     include_str!("lay/it.toml"),
     include_str!("lay/nl.toml"),
+    include_str!("lay/pl.toml"),
     include_str!("lay/pt.toml"),
 ];
 
