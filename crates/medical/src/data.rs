@@ -23,6 +23,7 @@ pub const LEXICONS: &[(&str, &str)] = &[
     ("nl", include_str!("../data/lexicon/nl.toml")),
     ("pl", include_str!("../data/lexicon/pl.toml")),
     ("pt", include_str!("../data/lexicon/pt.toml")),
+    ("ru", include_str!("../data/lexicon/ru.toml")),
 ];
 
 /// The fixed sentences, by language.

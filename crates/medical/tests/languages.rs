@@ -32,6 +32,7 @@ const LAY: &[&str] = &[
     include_str!("lay/nl.toml"),
     include_str!("lay/pl.toml"),
     include_str!("lay/pt.toml"),
+    include_str!("lay/ru.toml"),
 ];
 
 fn lay() -> Vec<Lay> {
