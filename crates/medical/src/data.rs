@@ -24,6 +24,7 @@ pub const LEXICONS: &[(&str, &str)] = &[
     ("pl", include_str!("../data/lexicon/pl.toml")),
     ("pt", include_str!("../data/lexicon/pt.toml")),
     ("ru", include_str!("../data/lexicon/ru.toml")),
+    ("tr", include_str!("../data/lexicon/tr.toml")),
 ];
 
 /// The fixed sentences, by language.

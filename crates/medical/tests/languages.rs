@@ -33,6 +33,7 @@ const LAY: &[&str] = &[
     include_str!("lay/pl.toml"),
     include_str!("lay/pt.toml"),
     include_str!("lay/ru.toml"),
+    include_str!("lay/tr.toml"),
 ];
 
 fn lay() -> Vec<Lay> {

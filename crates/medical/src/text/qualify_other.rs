@@ -127,7 +127,11 @@ pub fn past(language: &Language, s: &Sentence) -> Vec<Mark> {
 pub fn asked(language: &Language, s: &Sentence) -> Vec<Mark> {
     let mut marks = vec![Mark::No; s.tokens.len()];
     for at in 0..s.tokens.len() {
-        if language.asked.at(s, at).is_some() {
+        let Some(length) = language.asked.at(s, at) else { continue };
+        // Turkish and Chinese ask at the end: "kalp krizi belirtileri nelerdir".
+        if at + length >= s.tokens.len() {
+            clause(language, s, at, &mut marks);
+        } else {
             onward(language, s, at, &mut marks);
         }
     }
