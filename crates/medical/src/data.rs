@@ -25,6 +25,7 @@ pub const LEXICONS: &[(&str, &str)] = &[
     ("pt", include_str!("../data/lexicon/pt.toml")),
     ("ru", include_str!("../data/lexicon/ru.toml")),
     ("tr", include_str!("../data/lexicon/tr.toml")),
+    ("zh", include_str!("../data/lexicon/zh.toml")),
 ];
 
 /// The fixed sentences, by language.

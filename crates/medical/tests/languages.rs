@@ -34,6 +34,7 @@ const LAY: &[&str] = &[
     include_str!("lay/pt.toml"),
     include_str!("lay/ru.toml"),
     include_str!("lay/tr.toml"),
+    include_str!("lay/zh.toml"),
 ];
 
 fn lay() -> Vec<Lay> {
