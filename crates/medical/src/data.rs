@@ -16,6 +16,7 @@ pub const CANCER: &[(&str, &str)] =
 
 /// The lexicons of the other languages.
 pub const LEXICONS: &[(&str, &str)] = &[
+    ("ar", include_str!("../data/lexicon/ar.toml")),
     ("de", include_str!("../data/lexicon/de.toml")),
     ("es", include_str!("../data/lexicon/es.toml")),
     ("fr", include_str!("../data/lexicon/fr.toml")),

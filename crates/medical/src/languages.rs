@@ -107,9 +107,9 @@ const COMMON: &[(&str, &[&str])] = &[
     ("en", &["the", "and", "my", "is", "have", "with", "of", "to", "in", "has", "for", "was", "pain", "i", "a", "no"]),
     (
         "es",
-        &["en", "un", "le", "ha", "mis", "su", 
-            "el", "la", "los", "me", "mi", "tengo", "con", "que", "de", "y", "desde", "muy", "una", "del", "se",
-            "esta", "por", "no",
+        &[
+            "en", "un", "le", "ha", "mis", "su", "el", "la", "los", "me", "mi", "tengo", "con", "que", "de", "y",
+            "desde", "muy", "una", "del", "se", "esta", "por", "no",
         ],
     ),
     (
@@ -128,16 +128,16 @@ const COMMON: &[(&str, &[&str])] = &[
     ),
     (
         "it",
-        &["ha", "le", "si", "un", "gli", "sta", "ed", 
-            "il", "la", "mi", "ho", "con", "che", "di", "e", "mio", "mia", "da", "molto", "non", "del", "una", "al",
-            "sono", "nel",
+        &[
+            "ha", "le", "si", "un", "gli", "sta", "ed", "il", "la", "mi", "ho", "con", "che", "di", "e", "mio", "mia",
+            "da", "molto", "non", "del", "una", "al", "sono", "nel",
         ],
     ),
     (
         "pt",
-        &["ha", "tive", "em", "um", "ele", "ela", "esta", "na", "os", "me", 
-            "o", "a", "estou", "tenho", "com", "que", "de", "e", "meu", "minha", "nao", "muito", "uma", "do", "da",
-            "no", "desde", "dor",
+        &[
+            "ha", "tive", "em", "um", "ele", "ela", "esta", "na", "os", "me", "o", "a", "estou", "tenho", "com", "que",
+            "de", "e", "meu", "minha", "nao", "muito", "uma", "do", "da", "no", "desde", "dor",
         ],
     ),
     (

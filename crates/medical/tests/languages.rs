@@ -24,6 +24,7 @@ struct Lay {
 }
 
 const LAY: &[&str] = &[
+    include_str!("lay/ar.toml"),
     include_str!("lay/de.toml"),
     include_str!("lay/en.toml"),
     include_str!("lay/es.toml"),
@@ -191,13 +192,8 @@ fn a_text_of_an_unknown_language_is_not_understood() {
 #[test]
 fn the_fixed_sentences_of_each_language_are_complete() {
     let phrases = &shared().unwrap().phrases;
-    let levels = [
-        Level::SelfCare,
-        Level::Consultation,
-        Level::Consultation24,
-        Level::Emergency,
-        Level::EmergencyAmbulance,
-    ];
+    let levels =
+        [Level::SelfCare, Level::Consultation, Level::Consultation24, Level::Emergency, Level::EmergencyAmbulance];
     for code in SPOKEN {
         let spoken = phrases.of(code).unwrap_or_else(|| panic!("{code} has no phrases"));
         let labels: std::collections::BTreeSet<_> = levels.iter().map(|&l| spoken.label(l)).collect();
