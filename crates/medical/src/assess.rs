@@ -67,18 +67,10 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn new(base: &'a Base, input: &'a Input) -> Result<Self, Unreadable> {
         let measured = measure(&input.vitals, &input.labs)?;
-        let mut codes: Vec<&str> = vec![input.language.as_str()];
-        for text in &input.texts {
-            for code in languages::guess(text) {
-                if !codes.contains(&code) {
-                    codes.push(code);
-                }
-            }
-        }
         Ok(Self {
             base,
             input,
-            languages: codes,
+            languages: vec![input.language.as_str()],
             summary: Summary::default(),
             measured,
             said: Vec::new(),

@@ -83,15 +83,18 @@ impl Reading {
     }
 }
 
-/// The findings of one reading. What the main language of the sentence denies
+/// The findings of one reading. What the main languages of the sentence deny
 /// is denied for a word of another language too ("sin vertigo").
-pub fn findings(lexicon: &Lexicon, own: &Reading, main: Option<&Reading>, s: &Sentence, text: &str) -> Vec<Finding> {
-    let status = |m: &Match| match main.map(|main| main.status(lexicon, m.concept, m.first)) {
-        None | Some(Status::Present) => own.status(lexicon, m.concept, m.first),
-        Some(status) => status,
+pub fn findings(lexicon: &Lexicon, own: &Reading, main: &[&Reading], s: &Sentence, text: &str) -> Vec<Finding> {
+    let status = |m: &Match| {
+        let said = main.iter().map(|main| main.status(lexicon, m.concept, m.first));
+        match said.reduce(|a, b| if b == Status::Present { b } else { a }) {
+            None | Some(Status::Present) => own.status(lexicon, m.concept, m.first),
+            Some(status) => status,
+        }
     };
-    let sudden = own.sudden || main.is_some_and(|m| m.sudden);
-    let severity = own.severity.or_else(|| main.and_then(|m| m.severity));
+    let sudden = own.sudden || main.iter().any(|m| m.sudden);
+    let severity = own.severity.or_else(|| main.iter().find_map(|m| m.severity));
     own.matches
         .iter()
         .map(|m| Finding {
