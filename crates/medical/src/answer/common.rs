@@ -154,7 +154,8 @@ fn triage_block(base: &Base, input: &Input, a: &Assessment, setting: &Setting, c
     TriageBlock {
         level: a.triage.level,
         label: a.triage.level.and_then(|l| spoken.map(|s| s.label(l).to_owned())),
-        call_to_action: spoken.map_or_else(String::new, |s| s.call(a.triage.level, a.triage.basis, &setting.emergency_number)),
+        call_to_action: spoken
+            .map_or_else(String::new, |s| s.call(a.triage.level, a.triage.basis, &setting.emergency_number)),
         basis: a.triage.basis,
         fired_by,
     }
@@ -242,6 +243,7 @@ fn language(base: &Base, input: &Input, a: &Assessment) -> LanguageNote {
         answered: if spoken { input.language.clone() } else { "en".to_owned() },
         fallback: !spoken,
         translation: "none",
-        understood: a.understood && (languages::SPOKEN.contains(&input.language.as_str()) || !a.summary.present.is_empty()),
+        understood: a.understood
+            && (languages::SPOKEN.contains(&input.language.as_str()) || !a.summary.present.is_empty()),
     }
 }

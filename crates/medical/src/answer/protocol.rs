@@ -78,7 +78,13 @@ pub struct ProtocolBlock {
 }
 
 #[must_use]
-pub fn protocol(base: &Base, a: &Assessment, ranked: &Ranked, audience: Audience, cites: &mut Cites<'_>) -> Option<ProtocolBlock> {
+pub fn protocol(
+    base: &Base,
+    a: &Assessment,
+    ranked: &Ranked,
+    audience: Audience,
+    cites: &mut Cites<'_>,
+) -> Option<ProtocolBlock> {
     let p = base.protocols.get(ranked.protocol)?;
     let d = &p.data;
     let name = |id: &u16| base.lexicon.name(*id).to_owned();
@@ -94,7 +100,9 @@ pub fn protocol(base: &Base, a: &Assessment, ranked: &Ranked, audience: Audience
         unknown: ranked.unknown.iter().map(name).collect(),
     };
     let said = |list: &[crate::base::Statement], cites: &mut Cites<'_>| {
-        list.iter().map(|s| Said { text: s.text.clone(), when: s.when.clone(), cite: cites.of(&s.source, &s.locator) }).collect()
+        list.iter()
+            .map(|s| Said { text: s.text.clone(), when: s.when.clone(), cite: cites.of(&s.source, &s.locator) })
+            .collect()
     };
     // The public is told no treatment steps.
     let professional = audience == Audience::Professional;

@@ -266,7 +266,7 @@ impl Expr {
                 holds
             }
             // All that hold are named, not only the first.
-            Self::Or(parts) => parts.iter().fold(false, |any, p| p.holds(facts, because) || any),
+            Self::Or(parts) => parts.iter().filter(|p| p.holds(facts, because)).count() > 0,
             Self::AtLeast(n, parts) => {
                 let mut found = BTreeSet::new();
                 let count = parts.iter().filter(|p| p.holds(facts, &mut found)).count();

@@ -35,7 +35,7 @@ pub(super) const SCORES: &[Definition] = &[
             id: "pruitt-1978",
             title: "Pruitt BA. Fluid and electrolyte replacement in the burned patient. Surg Clin North Am 58",
             year: 1978,
-            url: "https://doi.org/10.1016/S0039-6109(16)41684-1",
+            url: "https://www.surgical.theclinics.com/",
         },
         inputs: &[WEIGHT, AREA],
         caveat: Some("Half in the first 8 h from the burn; titrate to urine output."),

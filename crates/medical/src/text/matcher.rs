@@ -122,7 +122,7 @@ impl Matcher {
             let Some(&element) = scratch.touched.get(i) else { break };
             for &p in self.by_key.get(usize::from(element)).into_iter().flatten() {
                 let Some((concept, pattern)) = self.patterns.get(p as usize) else { continue };
-                if !pattern.elements().all(|e| scratch.at(e).first().is_some()) {
+                if pattern.elements().any(|e| scratch.at(e).is_empty()) {
                     continue;
                 }
                 for span in pattern_spans(pattern, scratch) {

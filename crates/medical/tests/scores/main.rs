@@ -1,11 +1,20 @@
 //! Published scores: open cases, intervals, limits of the tables, constants,
 //! vectors of the catalogue.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test's helpers may fail it"
+)]
+
 mod catalogue;
 mod constants;
 mod intervals;
 mod limits;
 mod open_cases;
+mod packages;
 mod refusals;
 
 use muster_medical::score::{Inputs, Score, Value, evaluate};

@@ -95,3 +95,20 @@ fn a_choice_reads_its_codes_as_numbers() {
         }
     }
 }
+
+#[test]
+fn every_score_that_a_protocol_names_exists() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/protocols");
+    let mut named = 0;
+    for file in std::fs::read_dir(&folder).unwrap() {
+        let path = file.unwrap().path();
+        let protocol: toml::Table = std::fs::read_to_string(&path).unwrap().parse().unwrap();
+        for id in protocol.get("scores").and_then(toml::Value::as_array).into_iter().flatten() {
+            let id = id.as_str().unwrap();
+            let score = evaluate(muster_medical::score_inputs::id(id), &Inputs::default());
+            assert!(score.is_some(), "{} names {id}", path.display());
+            named += 1;
+        }
+    }
+    assert!(named > 0, "no protocol in {} names a score", folder.display());
+}
