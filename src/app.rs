@@ -139,7 +139,7 @@ impl App {
     pub async fn start(config: Config, source: Source, first: InitialCredentials) -> Result<Self, StartError> {
         let clock = Clock::system();
         let sandbox = examine_sandbox(&config).await?;
-        restrict_files(&config);
+        private_files::restrict_and_report(&config.store.path);
         let sled = open_store(&config)?;
         let store: StoreHandle = Arc::clone(&sled) as _;
         // Actors that decide for requests run on arbiters of their own, apart from the HTTP workers and each other.
@@ -441,19 +441,6 @@ pub fn store_options(config: &Config) -> StoreOptions {
     options
 }
 
-/// Takes the permissions of group and others away from files of an earlier version or a copy.
-fn restrict_files(config: &Config) {
-    match private_files::restrict(&config.store.path) {
-        Ok(0) => {}
-        Ok(changed) => {
-            tracing::warn!(changed, "files of the data folder were accessible to other users: now they are not")
-        }
-        Err(error) => {
-            tracing::error!(%error, "files of the data folder may be accessible to other users: chown and chmod them")
-        }
-    }
-}
-
 /// Opens the store.
 ///
 /// # Errors
@@ -483,7 +470,6 @@ fn snapshots(config: &Config, sled: &Arc<SledStore>) -> PeriodicJob {
 
 pub(crate) const SNAPSHOTS_KEPT: usize = 2;
 
-/// Creates the first API key of an empty store and returns its text if it was generated.
 /// Finds out which restrictions the kernel puts on the processes of engines, by starting one.
 async fn examine_sandbox(config: &Config) -> Result<SandboxStatus, StartError> {
     let mode = config.engines.sandbox;
@@ -501,6 +487,7 @@ async fn examine_sandbox(config: &Config) -> Result<SandboxStatus, StartError> {
     }
 }
 
+/// Creates the first API key of an empty store and returns its text if it was generated.
 async fn first_key(keys: &Keys, bootstrap: Option<Token>) -> Result<Option<String>, StartError> {
     if keys.count() > 0 {
         return Ok(None);

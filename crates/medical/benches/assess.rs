@@ -12,7 +12,8 @@ use muster_medical::base::Base;
 use muster_medical::input::{Input, Patient, Vitals};
 use muster_medical::score::{self, Inputs};
 
-const SHORT: &str = "I have had crushing chest pain for an hour, it goes into my left arm, and I am sweating and feel sick.";
+const SHORT: &str =
+    "I have had crushing chest pain for an hour, it goes into my left arm, and I am sweating and feel sick.";
 
 /// Two hundred words of an ordinary consultation.
 const LONG: &str = "This 58-year-old woman presents with a productive cough and shortness of breath that began five days \

@@ -175,6 +175,7 @@ impl Draft {
             conversation: None,
             notices: Vec::new(),
         };
+        let ignored = answering.ignored(ignored);
         let answer = Answer { head: answering.head(), common, own, citations, ignored };
         let message = input.texts.into_iter().next().unwrap_or_default();
         let ruleset = answering.setting.ruleset.clone();

@@ -77,7 +77,7 @@ fn speaks(base: &Base) -> bool {
         let Some(spoken) = base.phrases.of(code).filter(|spoken| spoken.language() == *code) else { return false };
         Level::ALL.iter().all(|level| {
             let call = spoken.call(Some(*level), muster_medical::triage::Basis::RedFlags, NUMBER);
-            call.contains(NUMBER)
+            !call.is_empty() && (*level < Level::Emergency || call.contains(NUMBER))
         })
     };
     let read = |code: &&str| base.lexicon.codes().any(|known| known == *code);

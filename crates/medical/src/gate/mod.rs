@@ -12,6 +12,8 @@
 mod citations;
 mod facts;
 mod level;
+mod lists;
+mod plain;
 mod prompt;
 mod redact;
 mod terms;

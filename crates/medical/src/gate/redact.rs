@@ -1,6 +1,7 @@
 //! Removes from a message what could name a person.
 
-use super::words::{PLAIN, visible};
+use super::plain::PLAIN;
+use super::words::visible;
 use crate::base::Base;
 use crate::text::{read, sentences};
 

@@ -1,7 +1,9 @@
 //! Words of a sentence that must be facts: numbers, doses, drugs, conditions;
 //! and those that must not be there: reassurance, talk of instructions.
 
-use super::words::{DOSE_UNITS, NUMBER_WORDS, PLAIN, is_drug_like, numbers};
+use super::lists::{DOSE_UNITS, NUMBER_WORDS, is_drug_like};
+use super::plain::PLAIN;
+use super::words::numbers;
 use super::{Check, FactSheet};
 use crate::base::Base;
 use crate::text::{Sentence, Status, read, sentences};
@@ -216,10 +218,10 @@ fn rows(facts: &FactSheet, sentence: &Sentence, failed: &mut BTreeSet<Check>) {
     }
     let row = format!(" {} ", words.join(" "));
     let has = |phrase: &&str| row.contains(&format!(" {phrase} ")) && !facts.known.has_row(phrase);
-    if REASSURING.iter().any(|phrase| has(phrase)) {
+    if REASSURING.iter().any(&has) {
         failed.insert(Check::Reassurance);
     }
-    if INSTRUCTIONS.iter().any(|phrase| has(phrase)) {
+    if INSTRUCTIONS.iter().any(has) {
         failed.insert(Check::Instructions);
     }
 }
