@@ -104,7 +104,15 @@ pub fn code(tag: &str) -> Option<&'static str> {
 /// The commonest words of the languages that are written in Latin letters, in
 /// their normalised form.
 const COMMON: &[(&str, &[&str])] = &[
-    ("en", &["the", "and", "my", "is", "have", "with", "of", "to", "in", "has", "for", "was", "pain", "i", "a", "no"]),
+    (
+        "en",
+        &[
+            "what", "are", "about", "please", "tell", "she", "it", "does", "been", "had", "from", "or", "this", "that",
+            "you", "your", "can", "how", "when", "her", "his", "not", "which", "who", "were", "after", "since", "any",
+            "if", "get", "would", "should", "there", "they", "could", "did", "the", "and", "my", "is", "have", "with",
+            "of", "to", "in", "has", "for", "was", "pain", "i", "a", "no",
+        ],
+    ),
     (
         "es",
         &[

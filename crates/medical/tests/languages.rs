@@ -5,8 +5,10 @@
 
 use muster_medical::assess::{Assessment, assess};
 use muster_medical::base::{Base, shared};
+use muster_medical::data::ENGLISH;
 use muster_medical::input::Input;
 use muster_medical::languages::{SPOKEN, guess};
+use muster_medical::text::{Lexicon, Status, read};
 use muster_medical::triage::{Basis, Level};
 use serde::Deserialize;
 
@@ -49,6 +51,10 @@ fn assessed(base: &Base, text: &str, language: &str) -> Assessment {
 
 fn present(base: &Base, a: &Assessment) -> Vec<String> {
     a.summary.present.keys().map(|&id| base.lexicon.name(id).to_owned()).collect()
+}
+
+fn english() -> Lexicon {
+    Lexicon::parse(ENGLISH, &[]).unwrap()
 }
 
 fn report(wrong: &[String]) {
@@ -168,6 +174,30 @@ fn a_sentence_of_another_language_lowers_nothing() {
             let (one, both) = (assessed(base, text, "en"), assessed(base, &format!("{text}. {added}."), "en"));
             assert!(both.triage.level >= one.triage.level, "{text} / {added}");
         }
+    }
+}
+
+/// Common English words that resemble words of the other lexicons.
+#[test]
+fn ordinary_english_sentences_hold_no_finding_of_another_language() {
+    let base = shared().unwrap();
+    let texts = [
+        "I am looking for a dentist near the station.",
+        "Please send the form to my man at the office.",
+        "Can I travel in a plane with my dog?",
+        "Thank you, see you later.",
+        "Opening hours on Monday?",
+        "The data of the region are in the annex.",
+        "My car is in the sale, the rat ran along the wall.",
+        "A slim person with a warm hand and an arm band.",
+        "We had a bad day, pale ale and a bit of fun.",
+    ];
+    for text in texts {
+        let (all, english) = (assessed(base, text, "en"), read(&english(), text, &["en"]));
+        let alone = english.findings.iter().filter(|f| f.status == Status::Present).count();
+        let found = present(base, &all);
+        assert!(found.len() <= alone, "{text}: {found:?}");
+        assert!(all.triage.level.is_none_or(|level| level < Level::Consultation24), "{text}: {found:?}");
     }
 }
 

@@ -184,11 +184,10 @@ pub struct Language {
 }
 
 impl Language {
-    /// How many words of the sentence begin a denial or a word of the past,
-    /// of a relative or of a question.
-    pub fn cues_in(&self, s: &Sentence) -> usize {
-        let cues = [&self.before, &self.behind, &self.near, &self.past, &self.asked, &self.family];
-        (0..s.tokens.len()).filter(|&at| cues.iter().any(|phrases| phrases.at(s, at).is_some())).count()
+    /// How many words of the sentence begin a denial.
+    pub fn denials_in(&self, s: &Sentence) -> usize {
+        let denials = [&self.before, &self.behind, &self.near];
+        (0..s.tokens.len()).filter(|&at| denials.iter().any(|phrases| phrases.at(s, at).is_some())).count()
     }
 }
 

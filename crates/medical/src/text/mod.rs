@@ -95,7 +95,7 @@ fn main_readings<'a>(
     let mut most = 0;
     let mut best = Vec::new();
     for (language, reading) in readings {
-        let weight = 2 * common_words(s, &language.code) + language.cues_in(s) + reading.weight();
+        let weight = 2 * common_words(s, &language.code) + language.denials_in(s) + reading.weight();
         if weight > most {
             best.clear();
             most = weight;

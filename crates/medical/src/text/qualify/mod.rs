@@ -66,7 +66,9 @@ pub fn reading(lexicon: &Lexicon, language: &Language, s: &Sentence, matches: Ve
 impl Reading {
     /// How much of the sentence the language explains beside its common words.
     pub fn weight(&self) -> usize {
-        self.matches.len().min(3)
+        let qualifiers = [&self.others, &self.past, &self.asked];
+        let qualified = qualifiers.iter().filter(|marks| marks.iter().any(|m| *m != Mark::No)).count();
+        self.matches.len().min(3) + qualified
     }
 
     fn status(&self, lexicon: &Lexicon, concept: ConceptId, at: usize) -> Status {
