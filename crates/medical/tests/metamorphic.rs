@@ -96,6 +96,16 @@ proptest! {
     }
 
     #[test]
+    fn a_second_reading_of_a_sign_never_lowers_the_level(
+        first in 10.0..300.0f64, second in 10.0..300.0f64, rate in 2.0..120.0f64, more in 2.0..120.0f64,
+    ) {
+        let text = |heart: f64, breaths: f64| format!("HR {heart:.0}, RR {breaths:.0}");
+        let one = said(&text(first, rate));
+        let two = said(&format!("{}. {}.", text(first, rate), text(second, more)));
+        prop_assert!(level(&two) >= level(&one), "{:?}", two.texts);
+    }
+
+    #[test]
     fn more_vital_signs_never_lower_the_level(
         systolic in 60.0..240.0f64, rate in 30.0..200.0f64, breaths in 5.0..45.0f64, spo2 in 75.0..100.0f64, age in 16.0..100.0f64,
     ) {
