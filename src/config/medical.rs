@@ -81,7 +81,10 @@ impl Medical {
         let number = &self.emergency_number;
         let dialled = |c: char| c.is_ascii_digit() || matches!(c, '+' | ' ' | '-' | '/');
         if !(2..=20).contains(&number.chars().count()) || !number.chars().all(dialled) {
-            return bad("emergency_number", "takes a telephone number of 2 to 20 characters, such as \"112\"".to_owned());
+            return bad(
+                "emergency_number",
+                "takes a telephone number of 2 to 20 characters, such as \"112\"".to_owned(),
+            );
         }
         if !JURISDICTIONS.contains(&self.jurisdiction.as_str()) {
             return bad("jurisdiction", format!("takes {}", JURISDICTIONS.join(", ")));
@@ -148,7 +151,9 @@ mod tests {
         assert_eq!(refused(of(&["other"])), "medical.providers: `other` is the id of no [[provider]]");
         assert!(refused(of(&["own"])).contains("embedded model"));
         assert!(refused(Medical { keep_hours: 8_761, ..Medical::default() }).contains("0 to 8760"));
-        assert!(refused(Medical { max_conversations: 0, ..Medical::default() }).starts_with("medical.max_conversations"));
+        assert!(
+            refused(Medical { max_conversations: 0, ..Medical::default() }).starts_with("medical.max_conversations")
+        );
         assert!(refused(Medical { phrasing_seconds: 0, ..Medical::default() }).starts_with("medical.phrasing_seconds"));
     }
 }

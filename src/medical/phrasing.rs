@@ -92,7 +92,8 @@ impl ProviderCalls {
     pub async fn explain(&self, base: &Base, facts: &FactSheet, message: &str) -> Explained {
         let redacted = (self.sent == Sent::RedactedText).then(|| gate::redact(base, message));
         let facts_text = facts.to_json(redacted.as_deref()).to_string();
-        let mut messages = vec![Message::text(Role::System, gate::instructions()), Message::text(Role::User, facts_text)];
+        let mut messages =
+            vec![Message::text(Role::System, gate::instructions()), Message::text(Role::User, facts_text)];
         let mut explained = Explained::default();
         let mut rejected = BTreeSet::new();
         let deadline = Instant::now() + self.limit;
@@ -180,7 +181,8 @@ impl ProviderCalls {
     /// Calls the providers; `None` if none answers in time. What they were asked is in no log, metric or span.
     async fn ask(&self, messages: &[Message], deadline: Instant) -> Option<CompletedChat> {
         let left = deadline.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())?;
-        let request = ChatRequest { messages: messages.to_vec(), max_tokens: Some(MAX_TOKENS), ..ChatRequest::default() };
+        let request =
+            ChatRequest { messages: messages.to_vec(), max_tokens: Some(MAX_TOKENS), ..ChatRequest::default() };
         let estimate = chat::estimate(&self.app, &request.prompt_parts(), MAX_TOKENS);
         let mut call = self.template.clone();
         if let Some(spend) = &mut call.spend {

@@ -13,9 +13,8 @@ const EVERY: Duration = Duration::from_secs(5);
 
 pub(super) fn all(medical: &Medical, clock: &Clock) -> Vec<Probe> {
     let (knowledge, clock) = (medical.clone(), clock.clone());
-    let mut probes = vec![Probe::new("medical-knowledge", 3, EVERY, move || {
-        std::future::ready(examine(&knowledge, &clock))
-    })];
+    let mut probes =
+        vec![Probe::new("medical-knowledge", 3, EVERY, move || std::future::ready(examine(&knowledge, &clock)))];
     if medical.conversations.kept() {
         let medical = medical.clone();
         probes.push(Probe::new("medical-conversations", 1, EVERY, move || {

@@ -22,7 +22,8 @@ async fn only_a_key_in_its_own_header_is_admitted() {
 async fn scope_and_plan_are_needed() {
     let muster = Muster::start(UNLIMITED);
     let medical = Medical::of(&muster);
-    let other = muster.client().make_key(&json!({ "name": "c", "owner": "c", "scopes": ["chat"], "plan_a": "pro" })).await;
+    let other =
+        muster.client().make_key(&json!({ "name": "c", "owner": "c", "scopes": ["chat"], "plan_a": "pro" })).await;
     let refused = medical.with(&other).post(CHAT, &json!({ "message": MILD })).await;
     assert_eq!((refused.status, refused.json()["error"]["code"].as_str()), (403, Some("forbidden")));
     assert!(refused.json()["error"]["message"].as_str().unwrap().contains("medical"));

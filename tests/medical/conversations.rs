@@ -24,8 +24,10 @@ async fn a_conversation_joins_what_was_said_before() {
     let alone = medical.chat(json!({ "message": "it came on suddenly, I am vomiting" })).await;
     assert!(alone["conversationId"].is_null(), "without conversationId nothing is kept");
 
-    let first = medical.chat(json!({ "message": "I have the worst headache", "conversationId": "new",
-        "vitalSigns": { "systolic": 85, "heartRate": 135, "respiratoryRate": 26 } })).await;
+    let first = medical
+        .chat(json!({ "message": "I have the worst headache", "conversationId": "new",
+        "vitalSigns": { "systolic": 85, "heartRate": 135, "respiratoryRate": 26 } }))
+        .await;
     let id = first["conversationId"].as_str().unwrap().to_owned();
     assert!(id.starts_with("con_") && first["conversation"]["turns"] == 1, "{first}");
     let second = medical.chat(json!({ "message": "it came on suddenly, I am vomiting", "conversationId": id })).await;
@@ -35,7 +37,10 @@ async fn a_conversation_joins_what_was_said_before() {
     let read = medical.get(&path(&id)).await;
     assert_eq!(read.status, 200, "{}", read.text);
     let read = read.json();
-    assert_eq!((&read["turns"][0]["message"], read["turns"].as_array().unwrap().len()), (&json!("I have the worst headache"), 2));
+    assert_eq!(
+        (&read["turns"][0]["message"], read["turns"].as_array().unwrap().len()),
+        (&json!("I have the worst headache"), 2)
+    );
     assert_eq!(read["turns"][1]["response"], second["response"]);
     assert_eq!((&read["breakGlass"], &read["extracted"]["values"]["systolic"]), (&json!(false), &json!([85.0, 85.0])));
 }

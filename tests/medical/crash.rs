@@ -60,7 +60,8 @@ async fn without_a_key_the_start_is_refused_and_doctor_says_how_to_mend_it() {
 
     let doctor = support::process::program(folder.path()).args(["doctor", "--json"]).output().unwrap();
     let report: Value = serde_json::from_slice(&doctor.stdout).unwrap();
-    let finding = report["findings"].as_array().unwrap().iter().find(|found| found["subject"] == "medical conversations");
+    let finding =
+        report["findings"].as_array().unwrap().iter().find(|found| found["subject"] == "medical conversations");
     let finding = finding.unwrap();
     assert_eq!(finding["ok"], false);
     assert!(finding["remedy"].as_str().unwrap().contains("MUSTER_MEDICAL_KEY"), "{finding}");

@@ -59,7 +59,10 @@ async fn a_text_that_lies_is_refused_and_the_rules_text_stands_in() {
         assert_eq!(answered["response"], rules, "{text}");
         let rejected = answered["phrasing"]["rejected"].as_array().unwrap();
         assert!(rejected.contains(&json!(check)), "{check}: {rejected:?}");
-        assert_eq!((answered["phrasing"]["by"].as_str(), answered["model"].as_str()), (Some("rules"), Some("clinical-rules")));
+        assert_eq!(
+            (answered["phrasing"]["by"].as_str(), answered["model"].as_str()),
+            (Some("rules"), Some("clinical-rules"))
+        );
         assert_eq!((upstream.requests(), other.requests()), (2, 0), "asked once more, with the reason");
         assert!(upstream.last_text().contains("Your text was refused"), "{check}");
         let metrics = muster.client().get("/metrics").await.text;
@@ -98,7 +101,8 @@ async fn no_provider_is_asked_about_an_emergency_or_without_a_name() {
 
 #[tokio::test]
 async fn a_provider_that_fails_or_hangs_delays_nothing_for_long() {
-    for action in [UpstreamAction::Status(500, "", "{}"), UpstreamAction::HangBeforeHeaders, UpstreamAction::Malformed] {
+    for action in [UpstreamAction::Status(500, "", "{}"), UpstreamAction::HangBeforeHeaders, UpstreamAction::Malformed]
+    {
         let (upstream, other) = upstreams("");
         upstream.set_action(action.clone());
         let muster = start(&upstream, &other, "phrasing_seconds = 1");
@@ -137,7 +141,10 @@ async fn what_is_sent_is_noted_in_the_audit_log_without_content() {
     assert!(sent.contains("right ear") && sent.contains("[removed]"), "{sent}");
     assert!(!sent.contains("Quentin") && !sent.contains("Quokka") && !sent.contains("900123"), "{sent}");
     let entries = muster.client().get("/api/v1/audit?action=medical_sent_to_provider").await.json()["entries"].clone();
-    assert_eq!(entries[0]["details"], json!({ "providers": ["named"], "send": "redacted_text", "what": "explanation" }));
+    assert_eq!(
+        entries[0]["details"],
+        json!({ "providers": ["named"], "send": "redacted_text", "what": "explanation" })
+    );
     assert!(!entries.to_string().contains("hearing"), "{entries}");
     let usage = muster.client().get("/v1/usage").await;
     assert!(!usage.text.contains("hearing"), "{}", usage.text);
@@ -154,7 +161,10 @@ async fn a_translation_keeps_fixed_lines_and_shows_its_original() {
     let (call, response) = (&answered["triage"]["callToAction"], answered["response"].as_str().unwrap());
     assert!(response.starts_with(call.as_str().unwrap()) && response.contains(german), "{answered}");
     assert!(answered["responseOriginal"].as_str().unwrap().starts_with(CALL), "{answered}");
-    assert_eq!((&answered["language"]["translation"], &answered["language"]["answered"]), (&json!("machine"), &json!("de")));
+    assert_eq!(
+        (&answered["language"]["translation"], &answered["language"]["answered"]),
+        (&json!("machine"), &json!("de"))
+    );
     assert_eq!((&answered["phrasing"]["by"], &answered["phrasing"]["provider"]), (&json!("rules"), &json!("named")));
     assert_eq!((upstream.requests(), other.requests()), (1, 0));
     assert!(!upstream.last_text().contains(call.as_str().unwrap()), "fixed lines are not sent");

@@ -67,7 +67,8 @@ async fn by_default_nothing_clinical_is_found_afterwards() {
 #[tokio::test]
 async fn what_is_kept_is_sealed_in_the_data_folder() {
     let folder = tempfile::tempdir().unwrap();
-    let settings = format!("{UNLIMITED}[log]\nlevel = \"debug\"\n[medical]\nkeep_hours = 1\n[llm]\ncache = \"/nowhere\"\n");
+    let settings =
+        format!("{UNLIMITED}[log]\nlevel = \"debug\"\n[medical]\nkeep_hours = 1\n[llm]\ncache = \"/nowhere\"\n");
     std::fs::write(folder.path().join("config.toml"), settings).unwrap();
     let mut server = Launch::new(folder.path()).with("MUSTER_MEDICAL_KEY", "a passphrase of these tests").start();
     let medical = Medical::at(Client::new(&server.url));

@@ -29,7 +29,10 @@ async fn the_status_has_the_fields_of_the_interface() {
     let names: Vec<&String> = status["capabilities"].as_object().unwrap().keys().collect();
     assert_eq!(names, ["cancerDiagnosis", "clinicalCDSS", "medicalAI", "multiLanguage"]);
     assert!(status["capabilities"].as_object().unwrap().values().all(Value::is_boolean));
-    assert_eq!((&status["capabilities"]["clinicalCDSS"], &status["capabilities"]["medicalAI"]), (&json!(true), &json!(true)));
+    assert_eq!(
+        (&status["capabilities"]["clinicalCDSS"], &status["capabilities"]["medicalAI"]),
+        (&json!(true), &json!(true))
+    );
     assert!(status["uptime"].as_str().unwrap().ends_with('%') && status["latency"].as_str().unwrap().ends_with("ms"));
     let details = &status["details"];
     assert_eq!((details["phrasing"].as_str(), details["keepHours"].as_u64()), (Some("rules"), Some(0)));

@@ -12,7 +12,11 @@ async fn a_stream_begins_with_the_level_and_ends_with_the_whole_answer() {
     let names: Vec<&str> = all.iter().map(|event| event.name.as_deref().unwrap()).collect();
     assert_eq!((names[0], names[1], *names.last().unwrap()), ("triage", "delta", "done"));
     assert!(names[1..names.len() - 1].iter().all(|name| *name == "delta"));
-    let text: String = all.iter().filter(|event| event.name.as_deref() == Some("delta")).map(|event| event.json()["text"].as_str().unwrap().to_owned()).collect();
+    let text: String = all
+        .iter()
+        .filter(|event| event.name.as_deref() == Some("delta"))
+        .map(|event| event.json()["text"].as_str().unwrap().to_owned())
+        .collect();
     let done = all.last().unwrap().json();
     assert_eq!(text.trim_end(), done["response"].as_str().unwrap());
     assert_eq!(all[0].json(), done["triage"]);

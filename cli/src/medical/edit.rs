@@ -80,7 +80,8 @@ fn inline(lines: &[&str], at: usize, change: &ReviewChange<'_>) -> Result<Edited
     let inside = line.get(open + 1..close).unwrap_or_default();
     let before = parse(&inside.split(',').map(str::trim).collect::<Vec<_>>())?;
     let after = change.apply(&before);
-    let members: Vec<String> = members(&after).into_iter().map(|(name, value)| format!("{name} = \"{value}\"")).collect();
+    let members: Vec<String> =
+        members(&after).into_iter().map(|(name, value)| format!("{name} = \"{value}\"")).collect();
     let (head, tail) = (line.get(..open).unwrap_or_default(), line.get(close + 1..).unwrap_or_default());
     let new = format!("{head}{{ {} }}{tail}", members.join(", "));
     let text = lines.iter().enumerate().map(|(number, line)| if number == at { new.as_str() } else { line }).collect();
@@ -148,9 +149,13 @@ pub(super) fn is_date(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let [year, month, day] = parts.as_slice() else { return false };
     let number = |text: &str, length: usize| {
-        (text.len() == length && text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.parse::<u32>().ok()).flatten()
+        (text.len() == length && text.bytes().all(|byte| byte.is_ascii_digit()))
+            .then(|| text.parse::<u32>().ok())
+            .flatten()
     };
-    let (Some(year), Some(month), Some(day)) = (number(year, 4), number(month, 2), number(day, 2)) else { return false };
+    let (Some(year), Some(month), Some(day)) = (number(year, 4), number(month, 2), number(day, 2)) else {
+        return false;
+    };
     let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let days = match month {
         4 | 6 | 9 | 11 => 30,
@@ -184,7 +189,8 @@ mod tests {
 
     #[test]
     fn a_key_is_changed_in_its_line() {
-        let text = "language = \"en\"\nreview = { status = \"unreviewed\", due = \"2027-11-30\" } # x\nlimits = \"a\"\n";
+        let text =
+            "language = \"en\"\nreview = { status = \"unreviewed\", due = \"2027-11-30\" } # x\nlimits = \"a\"\n";
         let due = ReviewChange::Reviewed { by: "Dr A", on: "2027-01-15", due: Some("2028-01-15") };
         let edited = change(text, 0, &due).unwrap();
         assert_eq!(

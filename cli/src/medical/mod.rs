@@ -150,7 +150,8 @@ fn reviewed(args: &ReviewArgs, today: &str) -> Result<(PathBuf, Review, Review),
         Some(by) => ReviewChange::Reviewed { by, on, due: args.due.as_deref() },
         None => ReviewChange::Withdrawn { due: args.due.as_deref() },
     };
-    let edited = edit::change(&text, record.line, &change).map_err(|error| format!("{}: {error}", record.file.display()))?;
+    let edited =
+        edit::change(&text, record.line, &change).map_err(|error| format!("{}: {error}", record.file.display()))?;
     write(&record.file, &edited.text)?;
     Ok((record.file, edited.before, edited.after))
 }

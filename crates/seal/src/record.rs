@@ -198,7 +198,8 @@ mod tests {
     #[test]
     fn a_record_is_chacha20_poly1305_under_a_key_of_its_salt() {
         let sealed = key(3).seal(b"context", b"content").unwrap();
-        let hmac = |key: &[u8], text: &[u8]| ring::hmac::sign(&ring::hmac::Key::new(ring::hmac::HMAC_SHA256, key), text);
+        let hmac =
+            |key: &[u8], text: &[u8]| ring::hmac::sign(&ring::hmac::Key::new(ring::hmac::HMAC_SHA256, key), text);
         let secret = hmac(&sealed[1..17], &[3; 32]);
         let derived = hmac(secret.as_ref(), &[OF_RECORD, &[1]].concat());
         let key = LessSafeKey::new(UnboundKey::new(&CHACHA20_POLY1305, derived.as_ref()).unwrap());

@@ -155,7 +155,8 @@ impl Draft {
         let mut cites = Cites::new(base);
         let common = common(base, &input, &assessment, &answering.setting, &mut cites);
         let number = &answering.setting.emergency_number;
-        let consultation_of = |input: &Input, cites: &mut Cites<'_>| consultation(base, input, &assessment, number, cites);
+        let consultation_of =
+            |input: &Input, cites: &mut Cites<'_>| consultation(base, input, &assessment, number, cites);
         let consulted = consultation_of(&input, &mut cites);
         let english = (input.language != "en").then(|| {
             let input = Input { language: "en".to_owned(), ..input.clone() };
@@ -208,7 +209,8 @@ impl Draft {
 
     async fn translate(&mut self, calls: &ProviderCalls, english: &[Paragraph]) {
         let requested = self.answer.common.language.requested.clone();
-        let name = languages::LANGUAGES.iter().find(|(code, _)| *code == requested).map_or("English", |(_, name)| *name);
+        let name =
+            languages::LANGUAGES.iter().find(|(code, _)| *code == requested).map_or("English", |(_, name)| *name);
         let body: Vec<&str> = english.iter().filter(|p| !p.part.is_fixed()).map(|p| p.text.as_str()).collect();
         if body.is_empty() {
             return;

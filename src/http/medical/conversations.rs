@@ -218,7 +218,11 @@ fn extracted(known: &KnownFacts) -> Value {
     let present: Vec<Value> = known
         .present
         .iter()
-        .map(|(concept, sudden)| if *sudden { json!({ "concept": concept, "onset": "sudden" }) } else { json!({ "concept": concept }) })
+        .map(
+            |(concept, sudden)| {
+                if *sudden { json!({ "concept": concept, "onset": "sudden" }) } else { json!({ "concept": concept }) }
+            },
+        )
         .collect();
     let absent: Vec<Value> = known.absent.iter().map(|concept| json!({ "concept": concept })).collect();
     let values: Map<String, Value> =

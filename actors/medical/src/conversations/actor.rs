@@ -89,7 +89,10 @@ pub(super) async fn load(options: ConversationOptions) -> Result<ConversationAct
     let mut state = tokio::task::spawn_blocking(read).await??;
     if options.keep_hours == 0 {
         let all = state.take_all();
-        options.store.commit(Batch { ops: all.iter().map(|id| delete_conversation(id)).collect(), ..Batch::default() }).await?;
+        options
+            .store
+            .commit(Batch { ops: all.iter().map(|id| delete_conversation(id)).collect(), ..Batch::default() })
+            .await?;
     }
     let key = match (&options.secret, options.keep_hours) {
         (Some(secret), 1..) => Some(derive(&options.store, secret.clone()).await?),

@@ -1,7 +1,7 @@
 //! The self-tests of what the interface says that it can do.
 
-use muster_medical::answer::chat::consultation;
 use muster_medical::answer::Cites;
+use muster_medical::answer::chat::consultation;
 use muster_medical::assess::{Assessment, assess};
 use muster_medical::base::Base;
 use muster_medical::input::Input;

@@ -69,7 +69,10 @@ fn parts(base: &Base, protocol: &Protocol) -> Vec<&'static str> {
         ("has no red flag", protocol.rules.is_empty()),
         ("has fewer than three actions", data.actions.len() < 3),
         ("has no immediate action although a rule calls for an ambulance", ambulance && !immediate),
-        ("has no contraindications and does not say so", data.contraindications.is_empty() && !data.contraindications_none),
+        (
+            "has no contraindications and does not say so",
+            data.contraindications.is_empty() && !data.contraindications_none,
+        ),
         ("has no follow-up", data.follow_up.is_empty()),
         ("has no safety net", data.safety_net.is_empty()),
         ("has fewer than two positive examples", data.examples.positive.len() < 2),

@@ -116,7 +116,8 @@ impl Knowledge {
 
     /// Returns the first example of a rule that does not hold.
     fn examples(&self, rule: &Rule) -> Option<Defect> {
-        let examples = rule.positive.iter().map(|text| (text, true)).chain(rule.negative.iter().map(|text| (text, false)));
+        let examples =
+            rule.positive.iter().map(|text| (text, true)).chain(rule.negative.iter().map(|text| (text, false)));
         for (text, expected) in examples {
             let input = Input { texts: vec![text.clone()], language: "en".to_owned(), ..Input::default() };
             let assessed = muster_medical::assess::assess(self.base, &input);
@@ -214,6 +215,9 @@ mod tests {
     fn a_capability_is_not_given_where_its_test_fails() {
         let knowledge = planted(|base| base.rules.clear());
         let capabilities = knowledge.capabilities();
-        assert!(!capabilities.clinical_cdss && !capabilities.medical_ai && !capabilities.multi_language, "{capabilities:?}");
+        assert!(
+            !capabilities.clinical_cdss && !capabilities.medical_ai && !capabilities.multi_language,
+            "{capabilities:?}"
+        );
     }
 }

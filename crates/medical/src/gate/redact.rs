@@ -8,8 +8,28 @@ use crate::text::{read, sentences};
 const REMOVED: &str = "[removed]";
 /// Words behind which a name stands.
 const BEFORE_NAMES: &[&str] = &[
-    "mr", "mrs", "ms", "miss", "dr", "prof", "professor", "sir", "madam", "nurse", "sister", "brother", "aunt", "uncle",
-    "name", "named", "called", "signed", "regards", "am", "im", "dear",
+    "mr",
+    "mrs",
+    "ms",
+    "miss",
+    "dr",
+    "prof",
+    "professor",
+    "sir",
+    "madam",
+    "nurse",
+    "sister",
+    "brother",
+    "aunt",
+    "uncle",
+    "name",
+    "named",
+    "called",
+    "signed",
+    "regards",
+    "am",
+    "im",
+    "dear",
 ];
 /// Longest number that is a measured value and no identifier.
 const MAX_DIGITS: usize = 3;
@@ -28,7 +48,8 @@ pub fn redact(base: &Base, message: &str) -> String {
         let first = plain.first().cloned().unwrap_or_default();
         let last = plain.last().cloned().unwrap_or_default();
         let known = |word: &String| {
-            PLAIN.contains(&word.as_str()) || matches!(word.as_str(), "no" | "not" | "im" | "ive" | "my" | "me")
+            PLAIN.contains(&word.as_str())
+                || matches!(word.as_str(), "no" | "not" | "im" | "ive" | "my" | "me")
                 || !read(&base.lexicon, word, &["en"]).findings.is_empty()
         };
         let capital = word.chars().any(char::is_uppercase);

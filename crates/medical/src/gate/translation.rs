@@ -65,7 +65,8 @@ mod tests {
 
     #[test]
     fn a_translation_keeps_numbers_and_citations() {
-        let german = "Was zu tun ist:\n- Ultraschall innerhalb von 4 Stunden [1]\n- Wiederholung nach 6 bis 8 Tagen [2]";
+        let german =
+            "Was zu tun ist:\n- Ultraschall innerhalb von 4 Stunden [1]\n- Wiederholung nach 6 bis 8 Tagen [2]";
         assert_eq!(check_translation(ORIGINAL, german), Ok(()));
         let arabic = "ما العمل:\n- الموجات فوق الصوتية خلال ٤ ساعات [1]\n- الإعادة بعد ٦ إلى ٨ أيام [2]";
         assert_eq!(check_translation(ORIGINAL, arabic), Ok(()));
@@ -73,7 +74,8 @@ mod tests {
 
     #[test]
     fn a_changed_number_a_lost_citation_and_a_lost_part_are_refused() {
-        let changed = "Was zu tun ist:\n- Ultraschall innerhalb von 14 Stunden [1]\n- Wiederholung nach 6 bis 8 Tagen [2]";
+        let changed =
+            "Was zu tun ist:\n- Ultraschall innerhalb von 14 Stunden [1]\n- Wiederholung nach 6 bis 8 Tagen [2]";
         assert_eq!(check_translation(ORIGINAL, changed), Err(vec![Check::Number]));
         let lost = "Was zu tun ist:\n- Ultraschall innerhalb von 4 Stunden\n- Wiederholung nach 6 bis 8 Tagen [2]";
         assert!(check_translation(ORIGINAL, lost).unwrap_err().contains(&Check::UnknownCitation));

@@ -27,7 +27,12 @@ struct World {
 
 impl World {
     fn new(tree: &Tree) -> Self {
-        Self { store: Arc::new(MemStore::default()), clock: Clock::tokio(test_world::START), tree: tree.clone(), started: 0 }
+        Self {
+            store: Arc::new(MemStore::default()),
+            clock: Clock::tokio(test_world::START),
+            tree: tree.clone(),
+            started: 0,
+        }
     }
 
     /// Starts another incarnation on the same store.

@@ -43,7 +43,10 @@ fn breaking_the_glass_is_audited_and_told_to_the_owner_once() {
         let again = world.start(24, Some(KEY)).await;
         assert!(again.take_notices("key_9").await.unwrap().is_empty());
         let notices = again.take_notices("key_1").await.unwrap();
-        assert_eq!((notices.len(), notices[0].by.as_str(), notices[0].conversation.as_str()), (1, "key_9", id.as_str()));
+        assert_eq!(
+            (notices.len(), notices[0].by.as_str(), notices[0].conversation.as_str()),
+            (1, "key_9", id.as_str())
+        );
         assert!(again.take_notices("key_1").await.unwrap().is_empty());
         assert!(world.bytes(StoreTree::MedicalNotices).is_empty());
     });
