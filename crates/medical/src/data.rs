@@ -5,6 +5,15 @@ pub const EVERYONE: &str = include_str!("../data/everyone.toml");
 pub const SELF_CARE: &str = include_str!("../data/self_care.toml");
 pub const SPECIALTIES: &str = include_str!("../data/specialties.toml");
 
+pub const NG12: &str = include_str!("../data/ng12.toml");
+pub const USPSTF: &str = include_str!("../data/uspstf.toml");
+pub const CANCER_MODELS: &str = include_str!("../data/constants/cancer_models.toml");
+pub const BCRAT: &str = include_str!("../data/constants/bcrat.toml");
+
+/// The rules and constants about cancer.
+pub const CANCER: &[(&str, &str)] =
+    &[("ng12", NG12), ("uspstf", USPSTF), ("cancer_models", CANCER_MODELS), ("bcrat", BCRAT)];
+
 /// The lexicons of the other languages.
 pub const LEXICONS: &[(&str, &str)] = &[];
 
@@ -104,5 +113,6 @@ pub const PROTOCOLS: &[(&str, &str)] = &[
 /// All data files with their names, in a fixed order.
 pub fn files() -> impl Iterator<Item = (&'static str, &'static str)> {
     let single = [("en", ENGLISH), ("everyone", EVERYONE), ("self_care", SELF_CARE), ("specialties", SPECIALTIES)];
-    single.into_iter().chain(LEXICONS.iter().copied()).chain(PHRASES.iter().copied()).chain(PROTOCOLS.iter().copied())
+    let single = single.into_iter().chain(CANCER.iter().copied());
+    single.chain(LEXICONS.iter().copied()).chain(PHRASES.iter().copied()).chain(PROTOCOLS.iter().copied())
 }
