@@ -15,6 +15,7 @@ pub mod format;
 pub mod hash;
 pub mod header;
 mod jpeg;
+pub mod languages;
 pub mod measure;
 pub mod metadata;
 mod png;
