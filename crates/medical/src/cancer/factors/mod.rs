@@ -1,7 +1,9 @@
 //! Reads free-text risk factors: "20/day for 30 years", "mother breast
 //! cancer", "menarche 12". What is read is echoed; the rest is named as unread.
 
+mod cancers;
 mod read;
+mod smoking;
 mod words;
 
 use crate::answer::cancer::ReadFactor;
@@ -58,7 +60,7 @@ pub struct RiskFactors {
 /// Whether an entry speaks of relatives.
 #[must_use]
 pub fn of_relatives(entry: &str) -> bool {
-    read::of_family(&words::Words::of(entry))
+    cancers::of_family(&words::Words::of(entry))
 }
 
 /// Entries and characters of an entry that are read at most.

@@ -39,7 +39,6 @@ fn listed(case: &Value) -> Vec<String> {
         text(case, "presentation"),
         text(case, "absent_findings")
     );
-    let message = if message.starts_with('.') { case["text"].to_string() } else { message };
     let age = age_sex.split_whitespace().next().and_then(|a| a.parse::<f64>().ok());
     let months = age_sex.contains("month");
     let Some(age) = age.map(|a| if months { a / 12.0 } else { a }) else { return Vec::new() };
