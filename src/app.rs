@@ -169,7 +169,7 @@ impl App {
         sockets.commands.register(Arc::new(DisasterCommands(disaster.clone())));
         // The engine actor reads and writes large documents, so it shares its arbiter with no other actor.
         let apart = Arbiter::new();
-        let engine_options = config.engines.options(&config.workspace, &store, &clock);
+        let engine_options = config.engines.options(&config.workspace, &config.llm.cache, &store, &clock);
         let engines = Engines::start(&tree.group("engines"), apart.handle(), engine_options, sandbox);
         let limiter = RateLimiter::start(&tree.group("limits"), &handles, &store, &clock, &LimiterOptions::default());
 
@@ -480,7 +480,7 @@ pub(crate) const SNAPSHOTS_KEPT: usize = 2;
 /// Finds out which restrictions the kernel puts on the processes of engines, by starting one.
 async fn examine_sandbox(config: &Config) -> Result<SandboxStatus, StartError> {
     let mode = config.engines.sandbox;
-    let status = SandboxStatus::examine(&config.engines.worker(&config.workspace), mode).await;
+    let status = SandboxStatus::examine(&config.engines.worker(&config.workspace, &config.llm.cache), mode).await;
     match status.problem() {
         Some(problem) if mode == SandboxMode::Require => Err(StartError(format!(
             "{problem}, and engines.sandbox is \"require\": run on Linux 5.13 or later with landlock among the security \

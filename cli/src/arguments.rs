@@ -134,4 +134,10 @@ pub struct EngineWorkerArgs {
     /// Directory that engines may read.
     #[arg(long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
+    /// Table of language detection.
+    #[arg(long, value_name = "FILE")]
+    pub language_table: Option<PathBuf>,
+    /// Names of things in many languages.
+    #[arg(long, value_name = "FILE")]
+    pub picture_names: Option<PathBuf>,
 }

@@ -16,7 +16,7 @@ use muster_cli::{
 use muster_core::Clock;
 use muster_network::firmware;
 use muster_store::StoreHandle;
-use muster_tasks::engine::{Programs, WorkerLimits, run_worker};
+use muster_tasks::engine::{LanguageFiles, Programs, WorkerLimits, run_worker};
 use serde_json::Value;
 
 use crate::app;
@@ -32,8 +32,9 @@ impl LocalServer for Server {
     }
 
     fn run_engines(&self, args: EngineWorkerArgs) -> Result<(), String> {
-        let EngineWorkerArgs { memory_mib, cpu_seconds, sandbox, workspace } = args;
-        let limits = WorkerLimits { memory_mib, cpu_seconds, sandbox: sandbox.parse()?, workspace };
+        let EngineWorkerArgs { memory_mib, cpu_seconds, sandbox, workspace, language_table, picture_names } = args;
+        let languages = LanguageFiles { table: language_table, names: picture_names };
+        let limits = WorkerLimits { memory_mib, cpu_seconds, sandbox: sandbox.parse()?, workspace, languages };
         let programs = Programs { engines: muster_engines::by_number, jobs: crate::pictures::JOBS };
         run_worker(limits, programs, stdin(), stdout()).map_err(|error| error.to_string())
     }

@@ -1,7 +1,7 @@
 //! Pictures as bytes: formats by their first bytes, headers and metadata before any pixel, decoding within bounds,
 //! measures and hashes.
 //!
-//! Pure: no file, network or clock. What reads bytes allocates nothing by a length that they declare. Decoding is behind
+//! Pure: no network or clock, and no file but a language table that the caller has opened. What reads bytes allocates nothing by a length that they declare. Decoding is behind
 //! the feature `decode`; untrusted pictures are decoded in a process with a limit of memory and time, because a decoder's
 //! own bounds are not strict.
 

@@ -5,6 +5,7 @@
 
 mod detect;
 mod dictionary;
+mod file;
 mod list;
 mod maori;
 mod script;
@@ -14,6 +15,7 @@ mod tests;
 
 pub use detect::{Detection, RELIABLE, UNDETERMINED, detect, detect_sentences};
 pub use dictionary::{Dictionary, DictionaryError, Named};
+pub use file::TableFile;
 pub use list::{Language, by_code, languages};
 pub use script::script_of;
 pub use table::{Guess, LanguageTable, TableBytes, TableError};
