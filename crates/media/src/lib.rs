@@ -1,5 +1,5 @@
 //! Pictures as bytes: formats by their first bytes, headers and metadata before any pixel, decoding within bounds,
-//! measures and hashes.
+//! measures and hashes. Texts in pieces: what must survive a translation, and the segments that are translated.
 //!
 //! Pure: no file, network or clock. What reads bytes allocates nothing by a length that they declare. Decoding is behind
 //! the feature `decode`; untrusted pictures are decoded in a process with a limit of memory and time, because a decoder's
@@ -15,9 +15,11 @@ pub mod format;
 pub mod hash;
 pub mod header;
 mod jpeg;
+pub mod marks;
 pub mod measure;
 pub mod metadata;
 mod png;
+pub mod segments;
 #[cfg(test)]
 mod tests;
 pub mod text;
