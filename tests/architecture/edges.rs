@@ -91,7 +91,8 @@ const ALLOWED: &[Allowed] = &[
     allowed("muster-media", &[]),
     // Headers of pictures are read before they are assessed.
     allowed("muster-medical", &["muster-media"]),
-    allowed("muster-models", &[]),
+    // The neural translator serves the segments of media.
+    allowed("muster-models", &["muster-media"]),
     allowed("muster-names", &[]),
     // The embedded model is one of the providers.
     allowed("muster-providers", &["muster-models"]),
