@@ -31,6 +31,7 @@ use crate::body::BodyBudget;
 use crate::config::{Config, Source};
 use crate::disaster::{Dependencies, Disaster, DisasterCommands};
 use crate::live::{Live, LiveReader};
+use crate::media::translate::Translators;
 use crate::medical::Medical;
 use crate::memory::{Dependencies as MemoryDependencies, MemoryParts};
 use crate::otel::Otel;
@@ -84,6 +85,7 @@ pub struct App {
     pub agency: AgentPlatform,
     pub memory: MemoryParts,
     pub medical: Medical,
+    pub translators: Translators,
     pub limiter: RateLimiter,
     pub ledger: Ledger,
     pub model: Arc<dyn ChatModel>,
@@ -223,6 +225,7 @@ impl App {
         let agency = AgentPlatform::start(&config, &dependencies)?;
         let dependencies = MemoryDependencies { tree: &tree, store: &store, clock: &clock, embedder: &embedder };
         let memory = MemoryParts::start(&config, &dependencies);
+        let translators = Translators::start(&config);
         let medical = Medical::start(&tree, arbiter_of(1), &store, &clock);
         let controlled =
             ControlledTasks { tasks: agency.tasks.clone(), limiter: limiter.clone(), live: watched.clone() };
@@ -295,6 +298,7 @@ impl App {
             agency,
             memory,
             medical,
+            translators,
             limiter,
             ledger,
             model,

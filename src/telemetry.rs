@@ -113,6 +113,7 @@ pub struct Metrics {
     tag_requests: IntCounterVec,
     attempts: IntCounterVec,
     cached: IntCounterVec,
+    translations: IntCounterVec,
     /// Teams that have labels of their own.
     teams: Arc<Mutex<HashSet<String>>>,
     /// Tags that have labels of their own.
@@ -167,10 +168,15 @@ impl Metrics {
             &["provider", "model", "outcome"],
         )?;
         let cached = count("muster_cache_requests_total", "Requests that used the response cache.", &["result"])?;
+        let translations = count(
+            "muster_translations_total",
+            "Translations by method and outcome (translated, suspect, failed).",
+            &["method", "outcome"],
+        )?;
         for counter in [&cost, &team_cost, &tag_cost] {
             registry.register(Box::new(counter.clone()))?;
         }
-        for counter in [&tag_requests, &attempts, &cached] {
+        for counter in [&tag_requests, &attempts, &cached, &translations] {
             registry.register(Box::new(counter.clone()))?;
         }
         registry.register(Box::new(requests.clone()))?;
@@ -194,6 +200,7 @@ impl Metrics {
             tag_requests,
             attempts,
             cached,
+            translations,
             teams: Arc::default(),
             tags: tags.into(),
             gauges,
@@ -203,6 +210,11 @@ impl Metrics {
     pub fn request(&self, method: &str, route: &str, status: u16, took: Duration) {
         self.requests.with_label_values(&[method, route, status.to_string().as_str()]).inc();
         self.durations.with_label_values(&[route]).observe(took.as_secs_f64());
+    }
+
+    /// Counts a translation.
+    pub fn translation(&self, method: &str, outcome: &str) {
+        self.translations.with_label_values(&[method, outcome]).inc();
     }
 
     pub fn tokens(&self, provider: &str, model: &str, usage: Usage) {

@@ -6,11 +6,13 @@ mod serve;
 
 use std::io::{stdin, stdout};
 use std::net::SocketAddr;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
 
 use muster_cli::{
-    CheckedManifest, EngineWorkerArgs, Finding, KeysCommand, LocalServer, MissingFiles, ServeArgs,
+    CheckedManifest, EngineWorkerArgs, Finding, KeysCommand, LocalServer, MissingFiles, OfflineArgs, ServeArgs,
     ServiceAccountsCommand, Settings, SigningCommand, TeamsCommand, UsersCommand,
 };
 use muster_core::Clock;
@@ -37,6 +39,12 @@ impl LocalServer for Server {
         let limits = WorkerLimits { memory_mib, cpu_seconds, sandbox: sandbox.parse()?, workspace, languages };
         let programs = Programs { engines: muster_engines::by_number, jobs: crate::pictures::JOBS };
         run_worker(limits, programs, stdin(), stdout()).map_err(|error| error.to_string())
+    }
+
+    fn run_offline(&self, args: &OfflineArgs) -> Result<(), String> {
+        let (program, arguments) = args.command.split_first().ok_or("name a program")?;
+        muster_sandbox::without_network(args.cpu_seconds)?;
+        Err(format!("{}: {}", program.display(), Command::new(program).args(arguments).exec()))
     }
 
     fn diagnose(&self, settings: &Settings) -> Vec<Finding> {
