@@ -39,7 +39,7 @@ pub(crate) fn pairs(text: &str, marks: &[Mark]) -> Vec<Pair> {
 }
 
 /// Whether two pairs are apart or one encloses the other.
-fn nests(one: &Pair, other: &Pair) -> bool {
+pub(crate) fn nests(one: &Pair, other: &Pair) -> bool {
     let inside = |inner: &Pair, outer: &Pair| {
         inner.open.start >= outer.open.end && inner.close.end <= outer.close.start
     };
@@ -121,7 +121,7 @@ fn links(text: &str, marks: &[Mark]) -> Vec<Pair> {
     found
 }
 
-/// Length of `(target)` or `[reference]`.
+/// Length of `(target)` or `[reference]`, of at most 2,048 characters.
 fn target_length(rest: &str) -> Option<usize> {
     let (open, close) = match rest.chars().next()? {
         '(' => ('(', ')'),
@@ -129,7 +129,7 @@ fn target_length(rest: &str) -> Option<usize> {
         _ => return None,
     };
     let mut depth = 0_usize;
-    for (at, character) in rest.char_indices() {
+    for (at, character) in rest.char_indices().take(2_048) {
         match character {
             '\n' => return None,
             _ if character == open => depth += 1,

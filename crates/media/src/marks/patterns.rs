@@ -149,7 +149,8 @@ pub(super) fn numbers(text: &str) -> Vec<Range<usize>> {
 fn url_end(text: &str, range: &Range<usize>) -> usize {
     let mut url = text.get(range.clone()).unwrap_or_default();
     while let Some(last) = url.chars().next_back() {
-        let unopened = |open: char| url.matches(open).count() < url.matches(last).count();
+        // Brackets are counted anew for each: not in what is no URL.
+        let unopened = |open: char| url.len() < 4_096 && url.matches(open).count() < url.matches(last).count();
         let outside = match last {
             ')' => unopened('('),
             ']' => unopened('['),
