@@ -70,4 +70,5 @@ mod tasks_crash;
 mod teams;
 mod tls;
 mod tls_cli;
+mod translate;
 mod visibility;

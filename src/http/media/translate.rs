@@ -63,10 +63,10 @@ pub struct TranslateBody {
     #[request(check = check_code)]
     pub from: Option<String>,
     /// Markup of the text, which is kept.
-    #[request(default, serde)]
+    #[request(default)]
     pub format: MarkupA,
     /// Terms of the text with their translations, at most 200.
-    #[request(default, serde)]
+    #[request(default)]
     pub glossary: BTreeMap<String, String>,
     /// Engine that is to translate, with no other in its place: `dictionary`, `neural`, `model`, `rules`, or a model of
     /// `GET /api/models`. By default the first engine of the server's order that can.

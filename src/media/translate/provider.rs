@@ -1,7 +1,5 @@
 //! Translation by a chat model of a provider.
 
-use std::sync::Arc;
-
 use actix_web::HttpRequest;
 use muster_core::Kind;
 use muster_gateway::CompletedChat;
@@ -121,8 +119,8 @@ pub(crate) fn estimate(app: &App, text: &str) -> muster_limits::Estimate {
         text: text.to_owned(),
         alignment: muster_media::segments::AlignmentUse::Unused,
     };
-    let request = Arc::new(prompt(("en", "en"), &[request]));
+    let request = prompt(("en", "en"), &[request]);
     let estimate = chat::estimate(app, &request.prompt_parts(), 0);
     // A translation is about as long as its text.
-    muster_limits::Estimate { completion: estimate.prompt, ..estimate }
+    muster_limits::Estimate { prompt: estimate.prompt, completion: estimate.prompt }
 }
