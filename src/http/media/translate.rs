@@ -238,11 +238,14 @@ pub async fn translate(
     if !stream {
         return Ok(HttpResponse::Ok().json(work.await?));
     }
+    let mut idle = interval(keep_alive.max(Duration::from_millis(1)));
+    // The first tick is due after the interval, not at once.
+    idle.reset();
     let events = TranslationEvents {
         work: Some(Box::pin(work)),
         segments,
         ready: VecDeque::new(),
-        idle: interval(keep_alive.max(Duration::from_millis(1))),
+        idle,
         clock,
     };
     Ok(HttpResponse::Ok()
