@@ -1,11 +1,17 @@
 //! The embedded translator with its real models: quality, what survives, bounds, cancellation.
 
 #![cfg(feature = "translate")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test's helpers may fail it")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test's helpers may fail it"
+)]
 
-mod common;
 #[path = "common/chrf.rs"]
 mod chrf;
+mod common;
 
 use std::cell::Cell;
 use std::fs;
@@ -35,7 +41,8 @@ fn cases(name: &str) -> Option<Vec<Value>> {
     let shared = std::env::var_os("MUSTER_SHARED").map(PathBuf::from);
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let beside = ["../../../shared", "../../../../shared"].map(|folder| here.join(folder));
-    let path = shared.into_iter().chain(beside).map(|folder| folder.join("media").join(name)).find(|path| path.is_file());
+    let path =
+        shared.into_iter().chain(beside).map(|folder| folder.join("media").join(name)).find(|path| path.is_file());
     let Some(path) = path else {
         eprintln!("skipped: the open cases `{name}` are not there");
         return None;
@@ -128,7 +135,8 @@ fn words_alone_and_sentences_are_translated() {
 #[test]
 fn texts_of_other_scripts_and_lengths_end() {
     let Some(translator) = load("translate-pt-en") else { return };
-    for text in ["", " \n\t\n ", "…", "مرحبا، كيف حالك اليوم؟", "今日はとても暑いです。水を飲んでください。", "🚒🚑"] {
+    for text in ["", " \n\t\n ", "…", "مرحبا، كيف حالك اليوم؟", "今日はとても暑いです。水を飲んでください。", "🚒🚑"]
+    {
         let translated = translate(&translator, text);
         assert_eq!(translated.matches('\n').count(), text.matches('\n').count());
     }

@@ -40,13 +40,9 @@ pub(crate) fn pairs(text: &str, marks: &[Mark]) -> Vec<Pair> {
 
 /// Whether two pairs are apart or one encloses the other.
 pub(crate) fn nests(one: &Pair, other: &Pair) -> bool {
-    let inside = |inner: &Pair, outer: &Pair| {
-        inner.open.start >= outer.open.end && inner.close.end <= outer.close.start
-    };
-    inside(one, other)
-        || inside(other, one)
-        || one.close.end <= other.open.start
-        || other.close.end <= one.open.start
+    let inside =
+        |inner: &Pair, outer: &Pair| inner.open.start >= outer.open.end && inner.close.end <= outer.close.start;
+    inside(one, other) || inside(other, one) || one.close.end <= other.open.start || other.close.end <= one.open.start
 }
 
 fn in_mark(marks: &[Mark], at: usize) -> Option<usize> {
@@ -78,8 +74,8 @@ fn runs(text: &str, marks: &[Mark]) -> Vec<Range<usize>> {
 }
 
 fn can_open(text: &str, run: &Range<usize>) -> bool {
-    let inside_word = text.get(run.clone()).is_some_and(|it| it.starts_with('_'))
-        && before(text, run.start).is_some_and(is_word);
+    let inside_word =
+        text.get(run.clone()).is_some_and(|it| it.starts_with('_')) && before(text, run.start).is_some_and(is_word);
     after(text, run.end).is_some_and(|it| !it.is_whitespace()) && !inside_word
 }
 

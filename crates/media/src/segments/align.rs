@@ -156,8 +156,11 @@ mod tests {
     use super::*;
 
     fn core(plain: &str, tags: &[(usize, usize, bool, &str)]) -> Inline {
-        let tag = |(at, pair, opens, text): &(usize, usize, bool, &str)| {
-            Tag { at: *at, pair: *pair, opens: *opens, text: (*text).to_owned() }
+        let tag = |(at, pair, opens, text): &(usize, usize, bool, &str)| Tag {
+            at: *at,
+            pair: *pair,
+            opens: *opens,
+            text: (*text).to_owned(),
         };
         Inline { plain: plain.to_owned(), tags: tags.iter().map(tag).collect(), ..Inline::default() }
     }

@@ -160,8 +160,11 @@ impl Translation {
             }
         }
         translated.text.push_str(&self.tail);
-        let codes =
-            [(untranslated, "untranslated_segments"), (in_pieces, "cut_at_marks"), (self.choices, "choices_not_translated")];
+        let codes = [
+            (untranslated, "untranslated_segments"),
+            (in_pieces, "cut_at_marks"),
+            (self.choices, "choices_not_translated"),
+        ];
         translated.warnings = codes.into_iter().filter(|(given, _)| *given).map(|(_, code)| code).collect();
         translated
     }

@@ -115,7 +115,8 @@ impl Ladder {
         let restored = if output.is_empty() {
             None
         } else {
-            let alignment = reply.alignment.as_deref().map(|it| it.get(..output.split_whitespace().count()).unwrap_or(it));
+            let alignment =
+                reply.alignment.as_deref().map(|it| it.get(..output.split_whitespace().count()).unwrap_or(it));
             restore(&self.core, &output, spelling, alignment, target.format)
         };
         let Some(text) = restored else {
@@ -144,8 +145,7 @@ impl Ladder {
 
     fn accept_pieces(&mut self, replies: &[SegmentReply], target: &Target) -> Option<Outcome> {
         let Attempt::Pieces { pieces, asked } = &self.attempt else { return None };
-        let mut texts: Vec<String> =
-            pieces.iter().cloned().map(Piece::into_text).collect();
+        let mut texts: Vec<String> = pieces.iter().cloned().map(Piece::into_text).collect();
         let mut missed = 0;
         for (at, reply) in asked.iter().zip(replies) {
             let Some(slot) = texts.get_mut(*at) else { continue };
