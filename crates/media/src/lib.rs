@@ -1,8 +1,10 @@
 //! Pictures as bytes: formats by their first bytes, headers and metadata before any pixel, decoding within bounds,
 //! measures and hashes. Texts in pieces: what must survive a translation, and the segments that are translated.
 //!
-//! Pure: no file, network or clock. What reads bytes allocates nothing by a length that they declare. Decoding is behind
-//! the feature `decode`; untrusted pictures are decoded in a process with a limit of memory and time, because a decoder's
+//! Pure: no file, network or clock. What reads bytes allocates nothing by a length that they declare. Decoding is
+//! behind
+//! the feature `decode`; untrusted pictures are decoded in a process with a limit of memory and time, because a
+//! decoder's
 //! own bounds are not strict.
 
 #![warn(missing_docs)]

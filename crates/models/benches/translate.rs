@@ -1,4 +1,5 @@
-//! `cargo bench -p muster-models --bench translate`: words per second and memory of the embedded translator on one thread.
+//! `cargo bench -p muster-models --bench translate`: words per second and memory of the embedded translator on one
+//! thread.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;

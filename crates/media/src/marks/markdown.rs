@@ -11,7 +11,8 @@ pub(crate) struct Pair {
     pub(crate) close: Range<usize>,
 }
 
-/// Finds the pairs of one block, nested properly. Delimiters inside marks are none, and those without a partner are text.
+/// Finds the pairs of one block, nested properly. Delimiters inside marks are none, and those without a partner are
+/// text.
 pub(crate) fn pairs(text: &str, marks: &[Mark]) -> Vec<Pair> {
     let mut pairs = links(text, marks);
     let taken: Vec<Range<usize>> = pairs.iter().map(|pair| pair.close.clone()).collect();

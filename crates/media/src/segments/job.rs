@@ -20,7 +20,8 @@ struct Slot {
     outcome: Option<Outcome>,
 }
 
-/// A translation in progress: hands out requests, takes replies, returns segments in order. It asks nothing twice at once
+/// A translation in progress: hands out requests, takes replies, returns segments in order. It asks nothing twice at
+/// once
 /// and ends after a bounded number of rounds.
 #[derive(Debug)]
 pub struct Translation {

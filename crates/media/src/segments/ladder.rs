@@ -206,7 +206,8 @@ fn unended(source: &str, output: &str) -> String {
     output.strip_suffix(['.', '。', '।', '۔', '።', '。']).unwrap_or(output).trim_end().to_owned()
 }
 
-/// The translation in lower case at its beginning where its source is. German writes nouns with a capital letter anywhere.
+/// The translation in lower case at its beginning where its source is. German writes nouns with a capital letter
+/// anywhere.
 fn cased(source: &str, output: &str, to: &str) -> String {
     let (mut letters, lower) = (output.chars(), source.starts_with(char::is_lowercase));
     match (letters.next(), letters.clone().next()) {

@@ -130,7 +130,8 @@ fn assemble(
     broken(parts, &core.breaks, &core.plain)
 }
 
-/// Puts line ends at the spaces of the text that are nearest to where they were, in proportion; what finds no space stands
+/// Puts line ends at the spaces of the text that are nearest to where they were, in proportion; what finds no space
+/// stands
 /// at the end.
 fn broken(parts: Vec<Part>, breaks: &[Break], plain: &str) -> String {
     let length: usize = parts

@@ -1,4 +1,5 @@
-//! chrF2 of a corpus: F2 of character n-grams of 1 to 6 without white space, averaged over the orders (Popović 2015). Agrees
+//! chrF2 of a corpus: F2 of character n-grams of 1 to 6 without white space, averaged over the orders (Popović 2015).
+//! Agrees
 //! with sacreBLEU's to one decimal place.
 
 use std::collections::HashMap;
