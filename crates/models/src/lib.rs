@@ -1,5 +1,5 @@
-//! In-process inference behind small traits: chat models on llama.cpp and sentence embeddings. Contains no actor and no
-//! HTTP.
+//! In-process inference behind small traits: chat models on llama.cpp, sentence embeddings and translation. Contains no
+//! actor and no HTTP.
 
 #![warn(missing_docs)]
 
@@ -10,6 +10,7 @@ mod manifest;
 mod media;
 mod select;
 mod tool;
+pub mod translate;
 
 #[cfg(feature = "llm")]
 mod answer_parser;
