@@ -22,6 +22,8 @@ pub mod measure;
 pub mod metadata;
 mod png;
 pub mod segments;
+#[cfg(feature = "sketch")]
+pub mod sketch;
 #[cfg(test)]
 mod tests;
 pub mod text;
