@@ -16,7 +16,7 @@ use muster_cli::{
 use muster_core::Clock;
 use muster_network::firmware;
 use muster_store::StoreHandle;
-use muster_tasks::engine::{WorkerLimits, run_worker};
+use muster_tasks::engine::{Programs, WorkerLimits, run_worker};
 use serde_json::Value;
 
 use crate::app;
@@ -34,7 +34,8 @@ impl LocalServer for Server {
     fn run_engines(&self, args: EngineWorkerArgs) -> Result<(), String> {
         let EngineWorkerArgs { memory_mib, cpu_seconds, sandbox, workspace } = args;
         let limits = WorkerLimits { memory_mib, cpu_seconds, sandbox: sandbox.parse()?, workspace };
-        run_worker(limits, muster_engines::by_number, stdin(), stdout()).map_err(|error| error.to_string())
+        let programs = Programs { engines: muster_engines::by_number, jobs: crate::pictures::JOBS };
+        run_worker(limits, programs, stdin(), stdout()).map_err(|error| error.to_string())
     }
 
     fn diagnose(&self, settings: &Settings) -> Vec<Finding> {

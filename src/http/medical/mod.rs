@@ -5,6 +5,7 @@ mod body;
 mod cancer;
 mod chat;
 mod described;
+mod described_cancer;
 mod enumerated;
 mod fhir;
 mod images;
