@@ -51,6 +51,8 @@ pub enum IdKind {
     Task,
     /// An entry of semantic memory.
     Memory,
+    /// A stored picture.
+    Image,
 }
 
 impl IdKind {
@@ -80,6 +82,7 @@ impl IdKind {
             Self::Audit => "aud",
             Self::Task => "task",
             Self::Memory => "mem",
+            Self::Image => "img",
         }
     }
 }

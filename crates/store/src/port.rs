@@ -74,11 +74,13 @@ pub enum Tree {
     MemoryChanges,
     /// Minutes in which the medical interface was available. Nothing clinical.
     MedicalUptime,
+    /// Stored pictures, whose contents are files. In no backup.
+    Pictures,
 }
 
 impl Tree {
     /// All trees, in a fixed order.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 32] = [
         Self::Meta,
         Self::Keys,
         Self::Limits,
@@ -110,6 +112,7 @@ impl Tree {
         Self::MemoryExpiry,
         Self::MemoryChanges,
         Self::MedicalUptime,
+        Self::Pictures,
     ];
 
     /// Returns the newest schema among the records of this tree that are upgraded when they are read
@@ -121,6 +124,13 @@ impl Tree {
             Self::Ledger => 3,
             _ => 1,
         }
+    }
+
+    /// Returns whether a backup contains the records of this tree. Records of files that no backup contains would have none
+    /// after a restore.
+    #[must_use]
+    pub const fn is_backed_up(self) -> bool {
+        !matches!(self, Self::Pictures)
     }
 
     /// Returns the tree's name on disk and in snapshots.
@@ -158,6 +168,7 @@ impl Tree {
             Self::MemoryExpiry => "memory_expiry",
             Self::MemoryChanges => "memory_changes",
             Self::MedicalUptime => "medical_uptime",
+            Self::Pictures => "pictures",
         }
     }
 
