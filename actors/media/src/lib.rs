@@ -1,0 +1,5 @@
+//! State of the routes for media: the pictures that were drawn.
+
+#![warn(missing_docs)]
+
+pub mod pictures;
