@@ -31,7 +31,7 @@ use crate::body::BodyBudget;
 use crate::config::{Config, Source};
 use crate::disaster::{Dependencies, Disaster, DisasterCommands};
 use crate::live::{Live, LiveReader};
-use crate::medical::Medical;
+use crate::medical::{Dependencies as MedicalDependencies, Medical};
 use crate::memory::{Dependencies as MemoryDependencies, MemoryParts};
 use crate::otel::Otel;
 use crate::system_events::{EventSources, SystemEvents};
@@ -223,7 +223,14 @@ impl App {
         let agency = AgentPlatform::start(&config, &dependencies)?;
         let dependencies = MemoryDependencies { tree: &tree, store: &store, clock: &clock, embedder: &embedder };
         let memory = MemoryParts::start(&config, &dependencies);
-        let medical = Medical::start(&tree, arbiter_of(1), &store, &clock);
+        let medical_dependencies = MedicalDependencies {
+            tree: &tree,
+            arbiter: arbiter_of(1),
+            store: &store,
+            clock: &clock,
+            metrics: &metrics,
+        };
+        let medical = Medical::start(&config.medical, medical_dependencies)?;
         let controlled =
             ControlledTasks { tasks: agency.tasks.clone(), limiter: limiter.clone(), live: watched.clone() };
         sockets.commands.register(Arc::new(AgentCommands(Arc::new(controlled))));
@@ -252,7 +259,7 @@ impl App {
 
         let up = async {
             tokio::join!(keys.up(), feed.up(), identity.up(), disaster.up(), limiter.up(), ledger.up());
-            tokio::join!(engines.up(), agency.tasks.up(), memory.up(), medical.uptime.up())
+            tokio::join!(engines.up(), agency.tasks.up(), memory.up(), medical.up())
         };
         tokio::time::timeout(Duration::from_secs(30), up).await.map_err(|_| {
             StartError(
@@ -269,7 +276,7 @@ impl App {
             agency
                 .upkeep(&feed, &clock, &watched)
                 .into_iter()
-                .chain([snapshots, memory.upkeep(), medical.upkeep()])
+                .chain([snapshots, memory.upkeep(), medical.upkeep(), medical.sweeping()])
                 .collect(),
         );
         let breakers = live.borrow().chain.changes();

@@ -82,6 +82,7 @@ const ALLOWED: &[Allowed] = &[
     ),
     allowed("muster-memory", &["muster-core", "muster-identity", "crates/*"]),
     allowed("muster-clinical", &["muster-core", "crates/*"]),
+    allowed("muster-imaging", &["muster-core", "crates/*"]),
     // Engines are functions of their input; those of the medical family serve the scores of the medical crate.
     allowed("muster-engines", &["muster-names", "muster-medical"]),
     // Libraries: they know nothing of the product, and of one another only what is listed here.

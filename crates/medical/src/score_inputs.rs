@@ -43,6 +43,7 @@ const VALUES: &[(Measure, Worse, f64, &[&str])] = &[
     (Measure::Temperature, Worse::From(37.0), 1.0, &["temperature_c"]),
     (Measure::Age, Worse::Low, 1.0, &["age_years", "age"]),
     (Measure::Creatinine, Worse::High, 1.0, &["creatinine_mg_dl"]),
+    (Measure::Urea, Worse::High, 1.0, &["urea_mmol_l"]),
     (Measure::Urea, Worse::High, BUN_MG_DL_PER_UREA_MMOL_L, &["bun_mg_dl"]),
     (Measure::Glucose, Worse::High, GLUCOSE_MG_DL_PER_MMOL_L, &["glucose_mg_dl"]),
     (Measure::Sodium, Worse::From(140.0), 1.0, &["sodium_mmol_l"]),
@@ -105,6 +106,9 @@ pub fn inputs(base: &Base, input: &Input, a: &Assessment) -> Inputs {
         for name in names {
             inputs.set(name, known);
         }
+    }
+    if let Some(pregnant) = input.patient.pregnant {
+        inputs.set("pregnant", pregnant);
     }
     if let Some(sex) = a.sex {
         inputs.set("sex", if sex == Sex::Female { "female" } else { "male" }.to_owned());

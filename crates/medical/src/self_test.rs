@@ -75,3 +75,11 @@ pub fn scores() -> Result<(), String> {
     }
     Ok(())
 }
+
+/// Tests the referral rules for cancer.
+///
+/// # Errors
+/// None are compiled in.
+pub fn cancer(_base: &crate::base::Base) -> Result<(), String> {
+    Err("no referral rules are compiled in".to_owned())
+}

@@ -74,13 +74,17 @@ pub enum Tree {
     MemoryChanges,
     /// Minutes in which the medical interface was available. Nothing clinical.
     MedicalUptime,
+    /// Kept medical conversations, each sealed.
+    MedicalConversations,
+    /// Notices to owners of medical conversations that others have read. Nothing clinical.
+    MedicalNotices,
     /// Stored pictures, whose contents are files. In no backup.
     Pictures,
 }
 
 impl Tree {
     /// All trees, in a fixed order.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 34] = [
         Self::Meta,
         Self::Keys,
         Self::Limits,
@@ -112,6 +116,8 @@ impl Tree {
         Self::MemoryExpiry,
         Self::MemoryChanges,
         Self::MedicalUptime,
+        Self::MedicalConversations,
+        Self::MedicalNotices,
         Self::Pictures,
     ];
 
@@ -168,6 +174,8 @@ impl Tree {
             Self::MemoryExpiry => "memory_expiry",
             Self::MemoryChanges => "memory_changes",
             Self::MedicalUptime => "medical_uptime",
+            Self::MedicalConversations => "medical_conversations",
+            Self::MedicalNotices => "medical_notices",
             Self::Pictures => "pictures",
         }
     }

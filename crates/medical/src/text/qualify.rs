@@ -431,16 +431,39 @@ fn past(s: &Sentence) -> Vec<Mark> {
         } else if is(at, &["previous", "previously", "prior", "former", "formerly"]) {
             mark_past_forward(s, at, at + 6, &mut marks);
         }
-        let long_ago = (is(at, &["years", "year"]) && is(at + 1, &["ago"]))
-            || (is(at, &["as"]) && is(at + 1, &["a"]) && is(at + 2, &["child", "kid", "teenager"]))
-            || (is(at, &["in"]) && is(at + 1, &["the"]) && is(at + 2, &["past"]))
-            || (is(at, &["last"]) && is(at + 1, &["year"]))
-            || is(at, &["childhood"]);
-        if long_ago {
+        if let Some(length) = long_ago(s, at) {
             mark_past_back(s, at, &mut marks);
+            if at < 4 {
+                mark_past_told(s, at + length, &mut marks);
+            }
         }
     }
     marks
+}
+
+/// The length of the words at this place that mean a time long ago.
+fn long_ago(s: &Sentence, at: usize) -> Option<usize> {
+    const TIMES: &[&[&str]] = &[
+        &["years", "ago"],
+        &["year", "ago"],
+        &["as", "a", "child"],
+        &["as", "a", "kid"],
+        &["as", "a", "teenager"],
+        &["in", "the", "past"],
+        &["last", "year"],
+        &["childhood"],
+    ];
+    let here = |words: &&&[&str]| words.iter().enumerate().all(|(i, word)| s.word(at + i) == *word);
+    TIMES.iter().find(here).map(|words| words.len())
+}
+
+/// A sentence that begins with the time: "years ago I had a seizure". What follows in the present tense is of now.
+fn mark_past_told(s: &Sentence, from: usize, marks: &mut [Mark]) {
+    let subject = matches!(s.word(from), "i" | "he" | "she" | "we" | "they");
+    let verb = matches!(s.word(from + 1), "had" | "was" | "suffered" | "got");
+    if subject && verb {
+        mark_past_forward(s, from + 1, s.tokens.len(), marks);
+    }
 }
 
 fn mark_past_forward(s: &Sentence, from: usize, to: usize, marks: &mut [Mark]) {
