@@ -18,6 +18,8 @@ mod jpeg;
 pub mod measure;
 pub mod metadata;
 mod png;
+#[cfg(feature = "sketch")]
+pub mod sketch;
 #[cfg(test)]
 mod tests;
 pub mod text;
