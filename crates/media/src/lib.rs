@@ -11,6 +11,8 @@ pub mod cursor;
 #[cfg(feature = "decode")]
 pub mod decode;
 mod exif;
+#[cfg(feature = "decode")]
+pub mod fit;
 pub mod format;
 pub mod hash;
 pub mod header;
