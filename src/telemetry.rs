@@ -114,6 +114,7 @@ pub struct Metrics {
     tag_requests: IntCounterVec,
     attempts: IntCounterVec,
     cached: IntCounterVec,
+    images: IntCounterVec,
     medical_requests: IntCounterVec,
     medical_durations: HistogramVec,
     phrasing_rejected: IntCounterVec,
@@ -172,6 +173,11 @@ impl Metrics {
             &["provider", "model", "outcome"],
         )?;
         let cached = count("muster_cache_requests_total", "Requests that used the response cache.", &["result"])?;
+        let images = count(
+            "muster_images_total",
+            "Pictures drawn from text and stored, by provider and method (model, sketch).",
+            &["provider", "method"],
+        )?;
         for counter in [&cost, &team_cost, &tag_cost] {
             registry.register(Box::new(counter.clone()))?;
         }
@@ -197,7 +203,7 @@ impl Metrics {
         )?;
         registry.register(Box::new(self_test_failures.clone()))?;
         registry.register(Box::new(medical_durations.clone()))?;
-        for counter in [&tag_requests, &attempts, &cached, &medical_requests, &phrasing_rejected] {
+        for counter in [&tag_requests, &attempts, &cached, &images, &medical_requests, &phrasing_rejected] {
             registry.register(Box::new(counter.clone()))?;
         }
         registry.register(Box::new(requests.clone()))?;
@@ -221,6 +227,7 @@ impl Metrics {
             tag_requests,
             attempts,
             cached,
+            images,
             medical_requests,
             medical_durations,
             phrasing_rejected,
@@ -272,6 +279,11 @@ impl Metrics {
         for Attempt { provider, model, outcome, .. } in attempts {
             self.attempts.with_label_values(&[provider.as_str(), label(model), outcome.name()]).inc();
         }
+    }
+
+    /// Counts pictures that were drawn from a text and stored.
+    pub fn images(&self, provider: &str, method: &str, count: u64) {
+        self.images.with_label_values(&[provider, method]).inc_by(count);
     }
 
     /// Counts how a request used the response cache.

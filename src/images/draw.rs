@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix_web::HttpRequest;
 use muster_core::{Error, Kind};
-use muster_gateway::{CheckedPicture, ChainError};
+use muster_gateway::{ChainError, CheckedPicture};
 use muster_imaging::pictures::{NewPicture, Picture, Room};
 use muster_media::sketch::{Quality, Size};
 use muster_providers::{ImageQuality, ImageRequest, ImageSize, Registry, Usage};
@@ -106,7 +106,9 @@ pub async fn draw(
         method: method.to_owned(),
     });
     let stored = app.images.pictures.store(room, new.collect()).await?;
-    let Fresh { pictures, model, provider, method, usage, cost_nanos, warnings, unmatched, seed } = fresh;
+    app.metrics.images(&fresh.provider, method, n);
+    let method = fresh.method;
+    let Fresh { pictures, model, provider, usage, cost_nanos, warnings, unmatched, seed, .. } = fresh;
     let pictures = stored.into_iter().zip(pictures).collect();
     Ok(Drawn { pictures, model, provider, method, usage, cost_nanos, warnings, unmatched, seed })
 }
