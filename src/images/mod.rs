@@ -18,7 +18,7 @@ use crate::app::{StartError, failed};
 use crate::config::Config;
 
 pub use check::FIT;
-pub use draw::{DrawRequest, Drawn, Method, SKETCH_MODEL, draw};
+pub use draw::{DrawRequest, Method, draw};
 pub use sketch::SketchService;
 
 /// Folder of the stored pictures inside the data folder.

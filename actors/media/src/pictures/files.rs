@@ -11,6 +11,12 @@ const PART: &str = ".part";
 /// Share of the disk that stays free: one part in this many.
 const FREE_SHARE: u64 = 20;
 
+fn write_part(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().create_new(true).write(true).mode(0o600).open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
 /// The folder of pictures.
 #[derive(Debug, Clone)]
 pub(super) struct PictureFiles {
@@ -36,12 +42,7 @@ impl PictureFiles {
     /// Writes a file, so that it survives a power cut once [`PictureFiles::sync`] returned.
     pub(super) fn write(&self, id: &str, bytes: &[u8]) -> io::Result<()> {
         let part = self.folder.join(format!("{id}{PART}"));
-        let written = (|| {
-            let mut file = OpenOptions::new().create_new(true).write(true).mode(0o600).open(&part)?;
-            file.write_all(bytes)?;
-            file.sync_all()?;
-            fs::rename(&part, self.path(id))
-        })();
+        let written = write_part(&part, bytes).and_then(|()| fs::rename(&part, self.path(id)));
         if written.is_err() {
             // A part that stays is removed at the next start.
             let _ = fs::remove_file(&part);

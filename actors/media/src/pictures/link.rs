@@ -39,7 +39,7 @@ impl Signature {
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 key.resize(KEY_BYTES, 0);
-                getrandom::fill(&mut key).map_err(std::io::Error::other)?;
+                getrandom::fill(&mut key).map_err(|error| std::io::Error::other(error.to_string()))?;
                 let temporary = folder.join("link.key.part");
                 let mut file =
                     OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&temporary)?;

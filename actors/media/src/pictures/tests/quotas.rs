@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn of_racing_requests_as_many_succeed_as_the_quota_has_room_for() {
     test_world::run(|tree| async move {
-        let (folder, store) = (tempfile::tempdir().unwrap(), MemStore::handle());
+        let (folder, store) = (tempfile::tempdir().unwrap(), memory());
         let limits = PictureLimits { owner_pictures: 7, ..PictureLimits::default() };
         let pictures = start(&tree, &store, folder.path(), limits).await;
         let racing = (0..50).map(|_| {
@@ -31,7 +31,7 @@ fn of_racing_requests_as_many_succeed_as_the_quota_has_room_for() {
 #[test]
 fn room_that_was_reserved_is_free_again_when_it_is_not_used() {
     test_world::run(|tree| async move {
-        let (folder, store) = (tempfile::tempdir().unwrap(), MemStore::handle());
+        let (folder, store) = (tempfile::tempdir().unwrap(), memory());
         let limits = PictureLimits { owner_pictures: 2, owner_bytes: 250, total_bytes: 400 };
         let pictures = start(&tree, &store, folder.path(), limits).await;
         let held = pictures.reserve(room("ann", 2)).await.unwrap();
@@ -50,7 +50,7 @@ fn room_that_was_reserved_is_free_again_when_it_is_not_used() {
 #[test]
 fn a_picture_larger_than_was_reserved_is_stored_only_within_the_quota() {
     test_world::run(|tree| async move {
-        let (folder, store) = (tempfile::tempdir().unwrap(), MemStore::handle());
+        let (folder, store) = (tempfile::tempdir().unwrap(), memory());
         let limits = PictureLimits { owner_bytes: 250, ..PictureLimits::default() };
         let pictures = start(&tree, &store, folder.path(), limits).await;
         let reservation = pictures.reserve(room("ann", 1)).await.unwrap();
