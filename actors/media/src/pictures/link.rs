@@ -51,7 +51,10 @@ impl Signature {
             Err(error) => return Err(error),
         }
         if key.len() != KEY_BYTES {
-            let why = format!("{} does not have {KEY_BYTES} bytes: delete it, and links made before are void", path.display());
+            let why = format!(
+                "{} does not have {KEY_BYTES} bytes: delete it, and links made before are void",
+                path.display()
+            );
             return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, why));
         }
         Ok(Self::of(&key))

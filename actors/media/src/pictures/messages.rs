@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use actix::Message;
-use muster_core::page::{Page, PageParams};
 use muster_core::Error;
+use muster_core::page::{Page, PageParams};
 use serde::Serialize;
 
 use super::record::Picture;

@@ -35,17 +35,11 @@ pub(super) struct Amount {
 
 impl Amount {
     fn plus(self, other: Self) -> Self {
-        Self {
-            pictures: self.pictures.saturating_add(other.pictures),
-            bytes: self.bytes.saturating_add(other.bytes),
-        }
+        Self { pictures: self.pictures.saturating_add(other.pictures), bytes: self.bytes.saturating_add(other.bytes) }
     }
 
     fn minus(self, other: Self) -> Self {
-        Self {
-            pictures: self.pictures.saturating_sub(other.pictures),
-            bytes: self.bytes.saturating_sub(other.bytes),
-        }
+        Self { pictures: self.pictures.saturating_sub(other.pictures), bytes: self.bytes.saturating_sub(other.bytes) }
     }
 }
 

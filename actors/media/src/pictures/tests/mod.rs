@@ -7,7 +7,7 @@ use std::time::Duration;
 use muster_core::page::PageParams;
 use muster_core::supervise::Tree;
 use muster_core::{Clock, Kind, test_world};
-use muster_store::{MemStore, Options, SledStore, Store as _, StoreHandle};
+use muster_store::{MemStore, StoreHandle};
 
 use super::*;
 
@@ -97,28 +97,22 @@ fn a_picture_is_gone_after_a_day() {
 
 #[test]
 fn pictures_and_links_survive_a_restart_and_files_without_a_record_do_not() {
-    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let (id, link) = {
-        let (own, files) = (data.path().to_owned(), folder.path().to_owned());
-        let (send, receive) = std::sync::mpsc::channel();
-        test_world::run(|tree| async move {
-            let store: StoreHandle = SledStore::open(Options::new(&own)).unwrap().store;
-            let pictures = start(&tree, &store, &files, PictureLimits::default()).await;
-            let reservation = pictures.reserve(room("ann", 2)).await.unwrap();
-            let stored = pictures.store(reservation, vec![picture(b"abc"), picture(b"def")]).await.unwrap();
-            send.send((stored[0].id.clone(), pictures.link(&stored[0]), stored[1].id.clone())).unwrap();
-            tree.stop().await;
-        });
-        let (id, link, lost) = receive.recv().unwrap();
-        std::fs::remove_file(folder.path().join(format!("{lost}.png"))).unwrap();
-        (id, link)
-    };
+    let (folder, store) = (tempfile::tempdir().unwrap(), memory());
+    let (own, files) = (StoreHandle::clone(&store), folder.path().to_owned());
+    let (send, receive) = std::sync::mpsc::channel();
+    test_world::run(|tree| async move {
+        let pictures = start(&tree, &own, &files, PictureLimits::default()).await;
+        let reservation = pictures.reserve(room("ann", 2)).await.unwrap();
+        let stored = pictures.store(reservation, vec![picture(b"abc"), picture(b"def")]).await.unwrap();
+        send.send((stored[0].id.clone(), pictures.link(&stored[0]), stored[1].id.clone())).unwrap();
+    });
+    let (id, link, lost) = receive.recv().unwrap();
+    std::fs::remove_file(folder.path().join(format!("{lost}.png"))).unwrap();
     for orphan in ["img_orphan.png", "img_half.part"] {
         std::fs::write(folder.path().join(orphan), b"x").unwrap();
     }
-    let (own, files) = (data.path().to_owned(), folder.path().to_owned());
+    let files = folder.path().to_owned();
     test_world::run(|tree| async move {
-        let store: StoreHandle = SledStore::open(Options::new(&own)).unwrap().store;
         let pictures = start(&tree, &store, &files, PictureLimits::default()).await;
         let one = pictures.by_link(&id, &link).await.unwrap();
         assert_eq!(pictures.read(&one).await.unwrap(), b"abc");
