@@ -29,6 +29,7 @@ use tokio::sync::{Mutex, Semaphore, watch};
 use crate::agents::{AgentCommands, AgentPlatform, ControlledTasks, Dependencies as AgentDependencies};
 use crate::body::BodyBudget;
 use crate::config::{Config, Source};
+use crate::images::Images;
 use crate::disaster::{Dependencies, Disaster, DisasterCommands};
 use crate::live::{Live, LiveReader};
 use crate::media::translate::Translators;
@@ -84,6 +85,7 @@ pub struct App {
     pub engines: Engines,
     pub agency: AgentPlatform,
     pub memory: MemoryParts,
+    pub images: Images,
     pub medical: Medical,
     pub translators: Translators,
     pub limiter: RateLimiter,
@@ -232,6 +234,7 @@ impl App {
             clock: &clock,
             metrics: &metrics,
         };
+        let images = Images::start(&config, &tree, arbiter_of(1), &store, &clock)?;
         let medical = Medical::start(&config.medical, medical_dependencies)?;
         let translators = Translators::start(&config);
         let controlled =
@@ -262,7 +265,7 @@ impl App {
 
         let up = async {
             tokio::join!(keys.up(), feed.up(), identity.up(), disaster.up(), limiter.up(), ledger.up());
-            tokio::join!(engines.up(), agency.tasks.up(), memory.up(), medical.up())
+            tokio::join!(engines.up(), agency.tasks.up(), memory.up(), images.pictures.up(), medical.up())
         };
         tokio::time::timeout(Duration::from_secs(30), up).await.map_err(|_| {
             StartError(
@@ -304,6 +307,7 @@ impl App {
             engines,
             agency,
             memory,
+            images,
             medical,
             translators,
             limiter,

@@ -20,6 +20,7 @@ mod examples;
 mod gauges;
 mod guard;
 mod http;
+mod images;
 mod limit_headers;
 pub mod live;
 mod log_writer;

@@ -122,6 +122,7 @@ fn merged(old: &Config, new: Config) -> Config {
         fallback: new.fallback,
         equivalent: new.equivalent,
         budget: new.budget,
+        images: config::Images { fallback: new.images.fallback, ..old.images.clone() },
         models: new.models,
         medical: old.medical.reloaded(new.medical),
         limits: new.limits,

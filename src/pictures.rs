@@ -14,7 +14,7 @@ pub static MEASURE: Job =
     Job { number: Job::FIRST, id: "measure-picture", time: Duration::from_secs(5), run: measure_bytes };
 
 /// The jobs of this server.
-pub static JOBS: &[&Job] = &[&MEASURE];
+pub static JOBS: &[&Job] = &[&MEASURE, &crate::images::FIT];
 
 /// Result of [`MEASURE`].
 pub type Measurement = Result<Measures, DecodeError>;

@@ -114,6 +114,7 @@ pub struct Metrics {
     tag_requests: IntCounterVec,
     attempts: IntCounterVec,
     cached: IntCounterVec,
+    images: IntCounterVec,
     medical_requests: IntCounterVec,
     medical_durations: HistogramVec,
     phrasing_rejected: IntCounterVec,
@@ -178,6 +179,11 @@ impl Metrics {
             "Translations by method and outcome (translated, suspect, failed).",
             &["method", "outcome"],
         )?;
+        let images = count(
+            "muster_images_total",
+            "Pictures drawn from text and stored, by provider and method (model, sketch).",
+            &["provider", "method"],
+        )?;
         for counter in [&cost, &team_cost, &tag_cost] {
             registry.register(Box::new(counter.clone()))?;
         }
@@ -203,7 +209,9 @@ impl Metrics {
         )?;
         registry.register(Box::new(self_test_failures.clone()))?;
         registry.register(Box::new(medical_durations.clone()))?;
-        for counter in [&tag_requests, &attempts, &cached, &medical_requests, &phrasing_rejected, &translations] {
+        for counter in
+            [&tag_requests, &attempts, &cached, &images, &medical_requests, &phrasing_rejected, &translations]
+        {
             registry.register(Box::new(counter.clone()))?;
         }
         registry.register(Box::new(requests.clone()))?;
@@ -227,6 +235,7 @@ impl Metrics {
             tag_requests,
             attempts,
             cached,
+            images,
             medical_requests,
             medical_durations,
             phrasing_rejected,
@@ -284,6 +293,11 @@ impl Metrics {
         for Attempt { provider, model, outcome, .. } in attempts {
             self.attempts.with_label_values(&[provider.as_str(), label(model), outcome.name()]).inc();
         }
+    }
+
+    /// Counts pictures that were drawn from a text and stored.
+    pub fn images(&self, provider: &str, method: &str, count: u64) {
+        self.images.with_label_values(&[provider, method]).inc_by(count);
     }
 
     /// Counts how a request used the response cache.

@@ -33,6 +33,7 @@ mod firmware;
 mod geofences;
 mod home;
 mod identity;
+mod images;
 mod incidents;
 mod key_edits;
 mod keys;

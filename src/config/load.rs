@@ -228,6 +228,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     config.memory.check()?;
     config.medical.check(&config.provider)?;
     config.translate.check()?;
+    config.images.check()?;
     if !(1..=8760).contains(&config.store.snapshot_hours) {
         return bad("store.snapshot_hours", "takes 1 to 8760");
     }

@@ -8,6 +8,7 @@ mod devices;
 mod engines;
 mod feed;
 mod firmware;
+mod images;
 mod incidents;
 mod load;
 mod medical;
@@ -25,6 +26,7 @@ pub use devices::Devices;
 pub use engines::{Engines, Workspace};
 pub use feed::Feed;
 pub use firmware::Firmware;
+pub use images::{ImageFallback, Images};
 pub use incidents::Incidents;
 pub use load::{ConfigError, Flags, Source, admin_password, bootstrap_key, command_line, default_file, load, parse};
 pub use medical::{Medical, Phrasing, Sent};
@@ -71,6 +73,7 @@ pub struct Config {
     pub fallback: ModelTable,
     /// Groups of models each of which may answer for the others.
     pub equivalent: Vec<Equivalent>,
+    pub images: Images,
     pub budget: Budget,
     pub cache: Cache,
     pub embeddings: Embeddings,

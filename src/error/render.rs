@@ -149,6 +149,7 @@ pub fn body(error: &Error, dialect: Dialect, now: Millis) -> Value {
         }
         Dialect::B => {
             let (class, code) = table::class_b(error.kind);
+            let code = table::own_code_b(error).unwrap_or(code);
             let error = ErrorBDetail { message, r#type: class.to_owned(), param: field, code: Some(code.to_owned()) };
             value(&ErrorB { error })
         }

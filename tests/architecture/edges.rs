@@ -84,6 +84,7 @@ const ALLOWED: &[Allowed] = &[
     // Threads of models; what runs on them is given by the server.
     allowed("muster-imaging", &[]),
     allowed("muster-clinical", &["muster-core", "crates/*"]),
+    allowed("muster-imaging", &["muster-core", "crates/*"]),
     // Engines are functions of their input; those of the medical family serve the scores of the medical crate.
     allowed("muster-engines", &["muster-media", "muster-names", "muster-medical"]),
     // Libraries: they know nothing of the product, and of one another only what is listed here.

@@ -12,6 +12,8 @@ pub mod cursor;
 #[cfg(feature = "decode")]
 pub mod decode;
 mod exif;
+#[cfg(feature = "decode")]
+pub mod fit;
 pub mod format;
 pub mod hash;
 pub mod header;

@@ -1,5 +1,8 @@
-//! Vision, images and translation of interface A.
+//! Images and translation of interfaces A and B.
 
+pub mod images;
+pub mod images_openai;
+pub mod images_stored;
 mod languages;
 mod translate;
 
@@ -8,4 +11,10 @@ use crate::route::operations;
 operations! {
     translate::translate,
     languages::list,
+    images::generate,
+    images_openai::create,
+    images_openai::generate,
+    images_stored::list,
+    images_stored::get,
+    images_stored::delete,
 }
