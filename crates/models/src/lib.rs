@@ -48,6 +48,6 @@ pub use media::{MediaFile, MediaManifest, MediaModel, MediaModelError, MediaSour
 pub use select::Selection;
 pub use tool::{MAX_CALLS, Tool, ToolCall, ToolChoice, Toolbox};
 pub use vision::{
-    DetectOptions, DetectedObject, Detector, IsCancelled, MAX_IMAGE_SIDE, ModerationScores, Moderator, Ocr, OcrLine, OcrPage,
-    PixelBox, RgbImage, Rotation, VisionError,
+    DetectOptions, DetectedObject, Detector, IsCancelled, MAX_IMAGE_SIDE, ModerationScores, Moderator, Ocr, OcrLine,
+    OcrPage, PixelBox, RgbImage, Rotation, VisionError,
 };

@@ -93,7 +93,9 @@ pub(super) fn turned(image: RgbImage, rotation: Rotation) -> Pixels {
     match rotation {
         Rotation::None => data.extend_from_slice(image.pixels),
         Rotation::Half => image.pixels.chunks_exact(3).rev().for_each(|pixel| data.extend_from_slice(pixel)),
-        Rotation::Quarter => (0..width).for_each(|x| (0..height).rev().for_each(|y| data.extend_from_slice(pixel(x, y)))),
+        Rotation::Quarter => {
+            (0..width).for_each(|x| (0..height).rev().for_each(|y| data.extend_from_slice(pixel(x, y))))
+        }
         Rotation::ThreeQuarters => {
             (0..width).rev().for_each(|x| (0..height).for_each(|y| data.extend_from_slice(pixel(x, y))));
         }

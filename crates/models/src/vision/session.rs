@@ -79,3 +79,67 @@ fn thread_pool() -> Arc<ThreadPool> {
     let threads = || std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MAX_THREADS));
     Arc::clone(POOL.get_or_init(|| Arc::new(ThreadPool::with_num_threads(threads()))))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(serde::Deserialize)]
+    struct Case {
+        file: String,
+        shape: [usize; 4],
+        outputs: Vec<Reference>,
+    }
+
+    #[derive(serde::Deserialize)]
+    struct Reference {
+        shape: Vec<usize>,
+        places: Vec<usize>,
+        values: Vec<f32>,
+        largest: f32,
+    }
+
+    /// The input described in tests/fixtures/vision_reference.py.
+    fn pattern(shape: [usize; 4]) -> Vec<f32> {
+        let byte =
+            |x: usize, y: usize, channel: usize| ((x * x / 7 + 31 * y + 17 * channel) % 256) as f32 / 127.5 - 1.0;
+        let [_, a, b, c] = shape;
+        if a == 3 {
+            (0..a * b * c).map(|at| byte(at % c, at / c % b, at / c / b)).collect()
+        } else {
+            (0..a * b * c).map(|at| byte(at / c % b, at / c / b, at % c) * 127.5).collect()
+        }
+    }
+
+    /// Expected values: onnxruntime 1.32, by tests/fixtures/vision_reference.py.
+    #[test]
+    fn outputs_agree_with_onnxruntime() {
+        let cache = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models-cache");
+        let manifest = MediaManifest::embedded().unwrap();
+        let cases: Vec<Case> =
+            serde_json::from_str(include_str!("../../tests/fixtures/vision_reference.json")).unwrap();
+        assert_eq!(cases.len(), 4);
+        for case in cases {
+            let of_case = |model: &&MediaModel| model.files.iter().any(|file| file.file == case.file);
+            let model = manifest.models().iter().find(of_case).unwrap();
+            if !model.is_present(&cache) {
+                println!("skipped: {} is not in models-cache", case.file);
+                continue;
+            }
+            let role = &model.files.iter().find(|file| file.file == case.file).unwrap().role;
+            let session = Session::load(model, &cache, role).unwrap();
+            let outputs = session.run(case.shape, pattern(case.shape)).unwrap();
+            assert_eq!(outputs.len(), case.outputs.len());
+            for (output, expected) in outputs.into_iter().zip(&case.outputs) {
+                let output: rten_tensor::Tensor<f32> = output.try_into().unwrap();
+                assert_eq!(rten_tensor::Layout::shape(&output).to_vec(), expected.shape, "{}", case.file);
+                let data = output.into_data();
+                let largest = data.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+                assert!((largest - expected.largest).abs() <= 1e-3, "{}: {largest}", case.file);
+                for (place, value) in expected.places.iter().zip(&expected.values) {
+                    assert!((data[*place] - value).abs() <= 1e-3, "{} at {place}: {} {value}", case.file, data[*place]);
+                }
+            }
+        }
+    }
+}

@@ -107,8 +107,11 @@ pub fn error_rate(found: &str, expected: &str) -> f64 {
 pub fn word_f1(found: &str, expected: &str) -> f64 {
     let words = |text: &str| {
         let text: String = text.nfkc().collect::<String>().to_lowercase();
-        let mut words: Vec<String> =
-            text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()).map(String::from).collect();
+        let mut words: Vec<String> = text
+            .split(|c: char| !c.is_alphanumeric() && c != '_')
+            .filter(|word| !word.is_empty())
+            .map(String::from)
+            .collect();
         words.sort();
         words
     };

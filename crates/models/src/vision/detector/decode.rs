@@ -65,7 +65,8 @@ pub(super) fn suppress(mut found: Vec<Candidate>, max_results: usize) -> Vec<Can
         if kept.len() >= max_results {
             break;
         }
-        let is_covered = |better: &Candidate| better.class == candidate.class && overlap(better, &candidate) > MAX_OVERLAP;
+        let is_covered =
+            |better: &Candidate| better.class == candidate.class && overlap(better, &candidate) > MAX_OVERLAP;
         if !kept.iter().any(is_covered) {
             kept.push(candidate);
         }

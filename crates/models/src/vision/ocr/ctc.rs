@@ -15,7 +15,12 @@ pub(super) struct Characters(Vec<String>);
 impl Characters {
     /// Reads the table: one character a line, the first line is the blank.
     pub(super) fn parse(text: &str) -> Self {
-        Self(text.split('\n').map(|line| line.trim_end_matches('\r').to_owned()).filter(|line| !line.is_empty()).collect())
+        Self(
+            text.split('\n')
+                .map(|line| line.trim_end_matches('\r').to_owned())
+                .filter(|line| !line.is_empty())
+                .collect(),
+        )
     }
 
     /// Number of classes.

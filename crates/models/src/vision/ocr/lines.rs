@@ -3,10 +3,11 @@
 
 use std::path::Path;
 
-use rten_imageproc::{BoundingRect, PointF, RetrievalMode, RotatedRect, Vec2, find_contours, min_area_rect};
+use rten_imageproc::{RetrievalMode, find_contours};
 use rten_tensor::NdTensor;
 use rten_tensor::prelude::*;
 
+use super::rectangle::{hull, smallest_rectangle};
 use crate::media::MediaModel;
 use crate::vision::geometry::LineBox;
 use crate::vision::resize::{planes, resize};
@@ -71,7 +72,10 @@ impl LineDetector {
         let small = resize(image, width, height);
         // The model takes blue first, but its statistics are those of red, green and blue in this order.
         let channels = [(2, 0.485, 0.229), (1, 0.456, 0.224), (0, 0.406, 0.225)];
-        let input = planes(small.view(), channels.map(|(at, mean, deviation)| (at, 1.0 / (255.0 * deviation), -mean / deviation)));
+        let input = planes(
+            small.view(),
+            channels.map(|(at, mean, deviation)| (at, 1.0 / (255.0 * deviation), -mean / deviation)),
+        );
         let (width, height) = (width as usize, height as usize);
         let outputs = self.session.run([1, 3, height, width], input)?;
         let map = output::<4>(outputs.into_iter().next())?;
@@ -129,41 +133,30 @@ impl TextMap {
         let mask = NdTensor::from_data([self.height, self.width], mask);
         let contours = find_contours(mask.view(), RetrievalMode::External);
         let rectangle = |contour: &[rten_imageproc::Point]| {
-            let points: Vec<PointF> = contour.iter().map(|point| point.to_f32()).collect();
-            min_area_rect(&points)
+            smallest_rectangle(&hull(contour.iter().map(|point| [point.x, point.y]).collect()))
         };
         contours.iter().take(MAX_BOXES).filter_map(rectangle).filter_map(|found| self.line(&found)).collect()
     }
 
     /// Returns the line of a rectangle around the pixels above the threshold, unless it is too small or too faint.
-    fn line(&self, found: &RotatedRect) -> Option<LineBox> {
-        // Written so that a rectangle that is no number is left out too.
-        let is_large = found.width().min(found.height()) >= MIN_SIDE;
-        if !is_large || self.mean(found) < BOX_THRESHOLD {
+    fn line(&self, found: &LineBox) -> Option<LineBox> {
+        if found.length.min(found.height) < MIN_SIDE || self.mean(found) < BOX_THRESHOLD {
             return None;
         }
-        let upright = found.orient_towards(Vec2::from_yx(-1.0, 0.0));
-        let (width, height) = (upright.width(), upright.height());
-        let growth = 2.0 * unclip_distance(width, height);
-        if (width + growth).min(height + growth) < MIN_SIDE + 2.0 {
-            return None;
-        }
-        let up = upright.up_axis();
-        Some(LineBox {
-            center: [upright.center().x + 0.5, upright.center().y + 0.5],
-            along: [-up.y, up.x],
-            length: width + growth,
-            height: height + growth,
-        })
+        let growth = 2.0 * unclip_distance(found.length, found.height);
+        let (length, height) = (found.length + growth, found.height + growth);
+        // Pixels are counted by their centres until here.
+        let center = found.center.map(|place| place + 0.5);
+        (length.min(height) >= MIN_SIDE + 2.0).then_some(LineBox { center, length, height, ..*found })
     }
 
     /// Mean probability inside a rectangle.
-    fn mean(&self, rectangle: &RotatedRect) -> f32 {
-        let bounds = rectangle.bounding_rect();
+    fn mean(&self, rectangle: &LineBox) -> f32 {
         let corners = rectangle.corners();
+        let top = corners.iter().map(|[_, y]| *y).fold(f32::INFINITY, f32::min);
+        let bottom = corners.iter().map(|[_, y]| *y).fold(0.0, f32::max);
         let (mut sum, mut count) = (0.0, 0_usize);
-        let bottom = (bounds.bottom().max(0.0) as usize).min(self.height - 1);
-        for row in (bounds.top().max(0.0) as usize)..=bottom {
+        for row in (top.max(0.0) as usize)..=(bottom as usize).min(self.height - 1) {
             let Some((left, right)) = span(&corners, row as f32) else { continue };
             let left = (left.round().max(0.0) as usize).min(self.width - 1);
             let right = (right.round().max(0.0) as usize).min(self.width - 1);
@@ -183,12 +176,12 @@ fn unclip_distance(width: f32, height: f32) -> f32 {
 }
 
 /// Range of x inside a convex polygon at this y.
-fn span(corners: &[PointF; 4], y: f32) -> Option<(f32, f32)> {
+fn span(corners: &[[f32; 2]; 4], y: f32) -> Option<(f32, f32)> {
     let ends = corners.iter().zip(corners.iter().cycle().skip(1));
-    let crossings = ends.filter_map(|(from, to)| {
-        let share = if from.y == to.y { 0.0 } else { (y - from.y) / (to.y - from.y) };
-        let is_crossed = if from.y == to.y { (from.y - y).abs() <= 0.5 } else { (0.0..=1.0).contains(&share) };
-        is_crossed.then(|| from.x + (to.x - from.x) * share)
+    let crossings = ends.filter_map(|([from_x, from_y], [to_x, to_y])| {
+        let share = if from_y == to_y { 0.0 } else { (y - from_y) / (to_y - from_y) };
+        let is_crossed = if from_y == to_y { (from_y - y).abs() <= 0.5 } else { (0.0..=1.0).contains(&share) };
+        is_crossed.then(|| from_x + (to_x - from_x) * share)
     });
     let range = crossings.fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
     (range.0 <= range.1).then_some(range)
@@ -226,9 +219,9 @@ mod tests {
     #[test]
     fn the_mean_of_a_slanted_rectangle_counts_the_pixels_inside_it() {
         let map = TextMap::new(64, 64, vec![0.25; 4096]);
-        let slanted = RotatedRect::new(PointF::from_yx(30.0, 30.0), Vec2::from_yx(-1.0, 0.3), 30.0, 8.0);
+        let slanted = LineBox { center: [30.0, 30.0], along: [0.8, 0.6], length: 30.0, height: 8.0 };
         assert!((map.mean(&slanted) - 0.25).abs() < 1e-4);
-        let outside = RotatedRect::new(PointF::from_yx(-50.0, -50.0), Vec2::from_yx(-1.0, 0.0), 4.0, 4.0);
+        let outside = LineBox { center: [-50.0, -50.0], along: [1.0, 0.0], length: 4.0, height: 4.0 };
         assert_eq!(map.mean(&outside), 0.0);
     }
 

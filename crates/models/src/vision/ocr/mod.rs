@@ -5,6 +5,7 @@ mod ctc;
 mod lines;
 mod order;
 mod recognition;
+mod rectangle;
 mod script;
 
 use std::path::Path;
@@ -125,12 +126,7 @@ impl Ocr {
         Ok(best)
     }
 
-    fn read_turned(
-        &self,
-        image: RgbImage,
-        rotation: Rotation,
-        is_cancelled: IsCancelled,
-    ) -> Result<Page, VisionError> {
+    fn read_turned(&self, image: RgbImage, rotation: Rotation, is_cancelled: IsCancelled) -> Result<Page, VisionError> {
         let upright = turned(image, rotation);
         let boxes = self.detector.find(upright.view(), is_cancelled)?;
         self.page(upright.view(), rotation, &boxes, is_cancelled)

@@ -33,8 +33,8 @@ struct Piece {
 impl Recognizer {
     pub(super) fn load(model: &MediaModel, cache: &Path) -> Result<Self, VisionError> {
         let path = model.path(cache, "characters")?;
-        let table = std::fs::read_to_string(&path)
-            .map_err(|error| model.failed(format!("{}: {error}", path.display())))?;
+        let table =
+            std::fs::read_to_string(&path).map_err(|error| model.failed(format!("{}: {error}", path.display())))?;
         Ok(Self { session: Session::load(model, cache, "recognition")?, characters: Characters::parse(&table) })
     }
 
