@@ -91,6 +91,10 @@ bench-retrieval: setup-build ## measure the search quality of semantic memory, o
 	@$(PYTHON) scripts/fetch_models.py minilm --dir models-cache
 	@cargo bench --quiet $(LOCKED) --package muster-retrieval
 
+.PHONY: vision-accuracy
+vision-accuracy: setup-build models ## character error rates of OCR, objects found and scores, on the cases of ../shared/media
+	@cargo run --release --quiet $(LOCKED) --package muster-models --example vision
+
 .PHONY: bench-peers
 bench-peers: setup-build ## benchmark the gateway beside LiteLLM, Portkey and the vLLM router, which it installs
 	@cargo build --release --quiet $(LOCKED) --bin muster --example bare_relay
