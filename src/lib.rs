@@ -31,6 +31,7 @@ pub mod openapi;
 pub mod otel;
 mod parameters;
 mod permissions;
+mod pictures;
 mod private_files;
 pub mod probes;
 mod provider_setup;

@@ -98,6 +98,7 @@ impl App {
         provider_setup::warn_of_missing_keys(chain.registry());
         self.live.send_replace(Arc::new(Live { config, source, chain, served }));
         tracing::info!(?reloaded, ?needs_restart, "settings reloaded");
+        self.medical.note_settings(&reloaded).await;
         Ok(Reloaded { reloaded, needs_restart })
     }
 }
@@ -122,7 +123,7 @@ fn merged(old: &Config, new: Config) -> Config {
         equivalent: new.equivalent,
         budget: new.budget,
         models: new.models,
-        medical: new.medical,
+        medical: old.medical.reloaded(new.medical),
         limits: new.limits,
         ..old.clone()
     }

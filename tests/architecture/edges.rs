@@ -88,7 +88,9 @@ const ALLOWED: &[Allowed] = &[
     allowed("muster-auth", &[]),
     allowed("muster-cap", &[]),
     allowed("muster-geo", &[]),
-    allowed("muster-medical", &[]),
+    allowed("muster-media", &[]),
+    // Headers of pictures are read before they are assessed.
+    allowed("muster-medical", &["muster-media"]),
     allowed("muster-models", &[]),
     allowed("muster-names", &[]),
     // The embedded model is one of the providers.

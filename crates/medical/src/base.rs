@@ -261,6 +261,11 @@ fn fail(file: &str, what: impl ToString) -> BaseError {
 impl Base {
     /// Parses the compiled-in data.
     pub fn load() -> Result<Self, BaseError> {
+        Self::with_phrases(crate::phrases::Phrases::load().map_err(|e| fail("phrases", e))?)
+    }
+
+    /// Parses the compiled-in data, with these fixed sentences.
+    pub(crate) fn with_phrases(phrases: crate::phrases::Phrases) -> Result<Self, BaseError> {
         let others: Vec<&str> = data::LEXICONS.iter().map(|(_, text)| *text).collect();
         let lexicon = Lexicon::parse(data::ENGLISH, &others).map_err(|e| fail("lexicon", e))?;
         let mut loader =
@@ -290,7 +295,7 @@ impl Base {
             toml::from_str(data::SPECIALTIES).map_err(|e| fail("specialties.toml", e))?;
 
         let (rules, sources) = (loader.rules, loader.sources);
-        let phrases = crate::phrases::Phrases::load().map_err(|e| fail("phrases", e))?;
+        let cancer = crate::cancer::Base::load(&lexicon).map_err(|e| fail("cancer", e))?;
         let mut base = Self {
             lexicon,
             rules,
@@ -302,7 +307,7 @@ impl Base {
             self_care_review: file.review,
             specialties: specialties.specialties,
             phrases,
-            cancer: crate::cancer::Base::load().map_err(|e| fail("cancer", e))?,
+            cancer,
             aliases: HashMap::new(),
         };
         base.index_specialties()?;

@@ -20,7 +20,7 @@ struct File {
     script: BTreeMap<String, String>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Phrases {
     files: Vec<File>,
 }

@@ -58,16 +58,19 @@ proptest! {
     #[test]
     fn an_added_sentence_never_lowers_the_level(first in any::<Index>(), more in any::<Index>(), before in any::<bool>()) {
         let examples = examples();
-        let (first, more) = (first.get(&examples), more.get(&examples));
+        let (first, more) = (*first.get(&examples), *more.get(&examples));
         let alone = level(&said(first));
         let both = if before { format!("{more}. {first}.") } else { format!("{first}. {more}.") };
+        // An age corrects what was said, and may lower the level.
+        prop_assume!(assessed(&said(&both)).age == assessed(&said(first)).age);
         prop_assert!(level(&said(&both)) >= alone, "{both}");
     }
 
     #[test]
     fn an_added_history_never_lowers_the_level(first in any::<Index>(), more in any::<Index>()) {
         let (examples, phrases) = (examples(), phrases());
-        let plain = said(first.get(&examples));
+        let text: &str = first.get::<&str>(&examples);
+        let plain = said(text);
         let with = Input { history: vec![more.get(&phrases).1.clone()], ..plain.clone() };
         prop_assert!(level(&with) >= level(&plain), "{with:?}");
     }
@@ -77,7 +80,9 @@ proptest! {
         first in any::<Index>(), systolic in 30.0..300.0f64, rate in 10.0..300.0f64, breaths in 2.0..120.0f64,
         temperature in 24.0..45.0f64, spo2 in 50.0..100.0f64, which in 0..5usize,
     ) {
-        let plain = said(first.get(&examples()));
+        let examples = examples();
+        let text: &str = first.get::<&str>(&examples);
+        let plain = said(text);
         let mut vitals = Vitals::default();
         match which {
             0 => vitals.systolic = Some(systolic),
@@ -88,6 +93,16 @@ proptest! {
         }
         let with = Input { vitals, ..plain.clone() };
         prop_assert!(level(&with) >= level(&plain), "{with:?}");
+    }
+
+    #[test]
+    fn a_second_reading_of_a_sign_never_lowers_the_level(
+        first in 10.0..300.0f64, second in 10.0..300.0f64, rate in 2.0..120.0f64, more in 2.0..120.0f64,
+    ) {
+        let text = |heart: f64, breaths: f64| format!("HR {heart:.0}, RR {breaths:.0}");
+        let one = said(&text(first, rate));
+        let two = said(&format!("{}. {}.", text(first, rate), text(second, more)));
+        prop_assert!(level(&two) >= level(&one), "{:?}", two.texts);
     }
 
     #[test]
@@ -114,7 +129,7 @@ proptest! {
         before in any::<bool>(),
     ) {
         let examples = examples();
-        let text = first.get(&examples);
+        let text = *first.get(&examples);
         let both = if before { format!("{other} {text}") } else { format!("{text}. {other}") };
         prop_assert_eq!(level(&said(&both)), level(&said(text)), "{}", both);
     }
@@ -222,7 +237,8 @@ fn what_is_denied_is_not_present() {
 
 #[test]
 fn what_is_asked_about_is_not_present() {
-    for (id, phrase) in phrases() {
+    // A question about oneself ("what if I kill myself?") is no question of knowledge.
+    for (id, phrase) in phrases().into_iter().filter(|(_, phrase)| !phrase.contains("myself")) {
         for text in [format!("What is {phrase}?"), format!("What are the signs of {phrase}?")] {
             let a = assessed(&said(&text));
             assert!(!a.summary.present.contains_key(&concept(&id)), "{text}: {:?}", a.summary.present);
@@ -272,7 +288,14 @@ fn past_events_do_not_trigger() {
             assert!(a.triage.level < Some(Level::Emergency), "{text}: {:?}", a.triage);
         }
     }
-    assert!(level(&said("3-day history of chest pain and sweating")) >= Some(Level::Emergency));
+    for text in [
+        "3-day history of chest pain and sweating",
+        "Years ago I had a hernia, now I have chest pain and sweating",
+        "Two years ago I had a stent and I have chest pain and sweating",
+        "Last year I had the flu but today I have a seizure",
+    ] {
+        assert!(level(&said(text)) >= Some(Level::Emergency), "{text}");
+    }
 }
 
 #[test]

@@ -1,13 +1,15 @@
 //! Bodies of the medical interface. No text of a body is sent back in an error: it may be clinical.
 
+use muster_medical::cancer::organ;
 use muster_medical::input::{Audience, CreatinineUnit, GlucoseUnit, TroponinUnit};
 use muster_request::{Fields, Rejection, Request};
 use serde_json::{Map, Value};
 
+use super::conversations::{GivenConversation, conversation_id};
+use super::enumerated::{GivenSex, history, list, sentences};
 use super::enumerated::{
     audience, bnp_assay, consciousness, creatinine_unit, glucose_unit, language, sex, specialty, troponin_unit,
 };
-use super::enumerated::{GivenSex, history, list, sentences};
 use super::previous::{PreviousAnswer, previous};
 
 /// A body whose unknown members are ignored and named, and whose texts stay out of errors.
@@ -267,6 +269,10 @@ pub struct ConsultationRequest {
     /// `extracted` of the last answer, which is joined to this message: the server keeps nothing.
     #[request(with = previous, schema = Option<crate::schema::AnyObject>)]
     pub previous: Option<PreviousAnswer>,
+    /// Where the operator keeps conversations: `new` begins one, and the identifier of one (`con_…`) goes on with it, so
+    /// that what it said before is joined to this message. Without it nothing is kept.
+    #[request(rename = "conversationId", with = conversation_id, schema = Option<String>)]
+    pub conversation: Option<GivenConversation>,
 }
 
 impl MedicalBody for ConsultationRequest {
@@ -318,11 +324,12 @@ pub struct CancerRequest {
     /// Required with `images`: `xray`, `mammography`, `ct`, `mri`, `ultrasound`, `pet`, `dermoscopy`, `clinical_photo`,
     /// `histopathology`, `endoscopy` or `other`.
     #[request(rename = "imagingType", with = imaging_type, schema = String)]
+    #[allow(dead_code, reason = "says what pictures are to whom they may be sent; no check depends on it")]
     pub imaging_type: Option<&'static str>,
     #[request(nested)]
     pub labs: Option<CancerLabs>,
-    /// Organs that the patient has, where that is known, such as `prostate` or `cervix`.
-    #[request(with = history, schema = Vec<String>)]
+    /// Organs that the patient has, or has not, where that is known, such as `prostate` or `no uterus`.
+    #[request(with = organs, schema = Vec<String>)]
     pub organs: Option<Vec<String>>,
     /// `GB` (the default of the configuration), `US` or `none`: whose guidance counts.
     #[request(with = jurisdiction, schema = String)]
@@ -343,8 +350,17 @@ impl MedicalBody for CancerRequest {
 }
 
 const IMAGING_TYPES: &[&str] = &[
-    "xray", "mammography", "ct", "mri", "ultrasound", "pet", "dermoscopy", "clinical_photo", "histopathology",
-    "endoscopy", "other",
+    "xray",
+    "mammography",
+    "ct",
+    "mri",
+    "ultrasound",
+    "pet",
+    "dermoscopy",
+    "clinical_photo",
+    "histopathology",
+    "endoscopy",
+    "other",
 ];
 
 fn imaging_type(fields: &mut Fields<'_>, name: &str) -> Option<&'static str> {
@@ -353,6 +369,17 @@ fn imaging_type(fields: &mut Fields<'_>, name: &str) -> Option<&'static str> {
 
 fn jurisdiction(fields: &mut Fields<'_>, name: &str) -> Option<&'static str> {
     super::enumerated::one_of(fields, name, ["GB", "US", "none"].into_iter().map(|code| (code, code)))
+}
+
+/// A misspelt organ would be taken for one that is not named, so it is refused.
+fn organs(fields: &mut Fields<'_>, name: &str) -> Option<Vec<String>> {
+    let given = history(fields, name)?;
+    if given.iter().all(|organ| organ::known(organ)) {
+        return Some(given);
+    }
+    let known: Vec<&str> = organ::ORGANS.iter().map(|(id, _, _)| *id).collect();
+    fields.fail(name, format!("must be of {}, each with or without `no ` before it", known.join(", ")));
+    None
 }
 
 /// Images may be as long as the body.

@@ -2,6 +2,7 @@
 
 use actix_web::http::header::ACCEPT;
 use actix_web::{HttpRequest, HttpResponse};
+use muster_medical::answer::cancer::{ModelAnswer, Site, SiteStatus};
 use muster_medical::answer::protocol::ProtocolBlock;
 use muster_medical::answer::{Citation, Common, INTENDED_USE};
 use serde_json::{Value, json};
@@ -86,31 +87,9 @@ fn documentation(citations: &[Citation], cite: &[usize]) -> Vec<Value> {
 
 /// An assessment of cancer referral criteria as RiskAssessment.
 pub fn risk_assessment(answer: &Answer<Assessed>) -> Value {
-    let own = serde_json::to_value(&answer.own).unwrap_or_default();
-    let list = |name: &str| own.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
-    let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let mut predictions = Vec::new();
-    for site in list("sites") {
-        predictions.push(json!({
-            "outcome": { "text": text(&site, "site") },
-            "rationale": text(&site, "status")
-        }));
-    }
-    for model in list("models") {
-        let mut prediction = json!({
-            "outcome": { "text": text(&model, "id") },
-            "rationale": model.get("reason").and_then(Value::as_str).unwrap_or("published risk model")
-        });
-        let percent = model.get("unit").and_then(Value::as_str) == Some("%");
-        if let (Some(value), Some(prediction)) =
-            (model.get("value").and_then(Value::as_f64), prediction.as_object_mut())
-        {
-            // FHIR gives probabilities in percent.
-            let percent = if percent { value } else { value * 100.0 };
-            prediction.insert("probabilityDecimal".to_owned(), json!(percent));
-        }
-        predictions.push(prediction);
-    }
+    let cancer = &answer.own.cancer;
+    let predictions: Vec<Value> =
+        cancer.sites.iter().map(prediction_of_site).chain(cancer.models.iter().map(prediction_of_model)).collect();
     let mut risk = json!({
         "resourceType": "RiskAssessment",
         "status": "preliminary",
@@ -118,8 +97,42 @@ pub fn risk_assessment(answer: &Answer<Assessed>) -> Value {
         "occurrenceDateTime": answer.head.timestamp(),
         "note": note(&answer.common)
     });
+    if let Some(notes) = risk.get_mut("note").and_then(Value::as_array_mut) {
+        notes.push(json!({ "text": cancer.not_excluded }));
+    }
     if let (false, Some(risk)) = (predictions.is_empty(), risk.as_object_mut()) {
         risk.insert("prediction".to_owned(), Value::Array(predictions));
     }
     risk
+}
+
+/// The criteria that a site meets, with what is recommended. A rule gives no probability.
+fn prediction_of_site(site: &Site) -> Value {
+    let status = match site.status {
+        SiteStatus::MeetsReferralCriteria => "Meets referral criteria",
+        SiteStatus::MeetsTestCriteria => "Meets test criteria",
+        SiteStatus::NotedBelowThreshold => "Noted below the threshold of a rule",
+    };
+    let condition = site.conditional.iter().map(|condition| format!(", {condition}"));
+    let actions = site.recommendations.iter().map(|advised| format!("; {}: {}", advised.rule_id, advised.action));
+    let rationale: String = std::iter::once(status.to_owned()).chain(condition).chain(actions).collect();
+    json!({ "outcome": { "text": site.site }, "rationale": rationale })
+}
+
+/// The result of a published model, in percent as FHIR has it, where its unit is a probability.
+fn prediction_of_model(model: &ModelAnswer) -> Value {
+    let percent = match model.unit {
+        unit if unit.starts_with('%') => model.value,
+        "probability" => model.value.map(|share| share * 100.0),
+        _ => None,
+    };
+    let horizon = model.horizon_years.map(|years| format!("Within {years} years. ")).unwrap_or_default();
+    let mut prediction = json!({
+        "outcome": { "text": model.name },
+        "rationale": format!("{horizon}{} {}", model.reason, model.caveat).trim()
+    });
+    if let (Some(percent), Some(prediction)) = (percent, prediction.as_object_mut()) {
+        prediction.insert("probabilityDecimal".to_owned(), json!(percent));
+    }
+    prediction
 }

@@ -7,26 +7,25 @@ use std::time::Duration;
 
 use actix::fut::{ActorFutureExt, ready};
 use actix::{Actor, AsyncContext, Context, Handler, Message, ResponseActFuture, WrapFuture};
-use muster_engines::Engine;
-use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::options::EngineOptions;
 use super::process::{Process, ProcessUse};
-use super::runner::{EngineAnswer, EngineCall, refusal};
 use super::state::FairQueue;
-use super::wire::{Head, MAX_FRAME};
+use super::work::{Program, Work, outcome};
 use muster_core::{Error, Kind};
 
 /// A call, as sent to the pool.
-#[derive(Message)]
-#[rtype(result = "Result<EngineAnswer, Error>")]
-pub(super) struct Run {
-    pub(super) call: EngineCall,
+pub(super) struct Run<W> {
+    pub(super) call: W,
     /// Cancelled when the caller no longer waits for the answer.
     pub(super) cancelled: CancellationToken,
+}
+
+impl<W: Work> Message for Run<W> {
+    type Result = Result<W::Answer, Error>;
 }
 
 /// Counters of the pool.
@@ -139,11 +138,11 @@ impl Actor for PoolActor {
     }
 }
 
-impl Handler<Run> for PoolActor {
-    type Result = ResponseActFuture<Self, Result<EngineAnswer, Error>>;
+impl<W: Work> Handler<Run<W>> for PoolActor {
+    type Result = ResponseActFuture<Self, Result<W::Answer, Error>>;
 
-    fn handle(&mut self, run: Run, _: &mut Context<Self>) -> Self::Result {
-        let usage = ProcessUse { principal: Arc::from(run.call.caller.actor.as_str()), nature: run.call.engine.nature };
+    fn handle(&mut self, run: Run<W>, _: &mut Context<Self>) -> Self::Result {
+        let usage = ProcessUse { principal: Arc::from(run.call.principal()), nature: run.call.program().nature };
         let (number, woken) = match self.enqueue(&usage.principal) {
             Ok(queued) => queued,
             Err(error) => return Box::pin(ready(Err(error))),
@@ -187,22 +186,22 @@ fn cancellation() -> Error {
 }
 
 /// Serves a call; returns the process if it can be reused.
-async fn serve(
+async fn serve<W: Work>(
     process: Option<Process>,
     usage: ProcessUse,
     options: Arc<EngineOptions>,
-    run: Run,
-) -> (Option<Process>, Result<EngineAnswer, Error>) {
-    let Run { call: EngineCall { engine, input, .. }, cancelled } = run;
-    let input = match encode(&input) {
+    run: Run<W>,
+) -> (Option<Process>, Result<W::Answer, Error>) {
+    let program = run.call.program();
+    let input = match run.call.encode() {
         Ok(input) => input,
         Err(error) => return (process, Err(error)),
     };
-    let call = PoolCall { engine, input, usage, cancelled, options };
-    match call.attempt(process).await {
+    let call = PoolCall { program, input, usage, cancelled: run.cancelled, options };
+    match call.attempt::<W>(process).await {
         // Engines have no side effects: a call interrupted by a signal from outside can be repeated.
         (_, Err(CallFailure::FromOutside(_))) => {
-            let (process, answer) = call.attempt(None).await;
+            let (process, answer) = call.attempt::<W>(None).await;
             (process, answer.map_err(CallFailure::refusal))
         }
         (process, answer) => (process, answer.map_err(CallFailure::refusal)),
@@ -210,7 +209,7 @@ async fn serve(
 }
 
 struct PoolCall {
-    engine: &'static Engine,
+    program: Program,
     input: Vec<u8>,
     usage: ProcessUse,
     cancelled: CancellationToken,
@@ -231,7 +230,9 @@ impl CallFailure {
 }
 
 impl PoolCall {
-    async fn attempt(&self, process: Option<Process>) -> (Option<Process>, Result<EngineAnswer, CallFailure>) {
+    async fn attempt<W: Work>(&self, process: Option<Process>) -> (Option<Process>, Result<W::Answer, CallFailure>) {
+        let Program { number, id, time, .. } = self.program;
+        let time = time.unwrap_or(self.options.time);
         let refused = |error: Error| (None, Err(CallFailure::Otherwise(error)));
         let mut process = match self.process(process).await {
             Ok(process) => process,
@@ -243,19 +244,19 @@ impl PoolCall {
                 process.kill().await;
                 return refused(cancellation());
             }
-            result = timeout(self.options.time, process.call(self.engine.number, &self.input)) => result,
+            result = timeout(time, process.call(number, &self.input)) => result,
         };
         match result {
             Err(_) => {
                 process.kill().await;
-                let (id, seconds) = (self.engine.id, self.options.time.as_secs());
+                let seconds = time.as_secs();
                 let message = format!("{id} took longer than {seconds} s, the limit of one call: send less input");
                 refused(Error::new(Kind::TimedOut, message))
             }
             Ok(Err(error)) => {
-                tracing::debug!(engine = self.engine.id, %error, "a process of an engine ended during a call");
+                tracing::debug!(engine = id, %error, "a process of an engine ended during a call");
                 let exit = process.collect_exit().await;
-                let refusal = exit.refusal(self.engine.id, self.options.memory_mib);
+                let refusal = exit.refusal(id, self.options.memory_mib);
                 (
                     None,
                     Err(if exit.ended_from_outside() {
@@ -273,7 +274,7 @@ impl PoolCall {
                     process.idle_since = Instant::now();
                     Some(process)
                 };
-                (reusable, decode(self.engine.id, head, &output).map_err(CallFailure::Otherwise))
+                (reusable, outcome::<W>(self.program, head, output).map_err(CallFailure::Otherwise))
             }
         }
     }
@@ -291,29 +292,4 @@ impl PoolCall {
             Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(1))
         })
     }
-}
-
-fn encode(input: &Value) -> Result<Vec<u8>, Error> {
-    let bytes = serde_json::to_vec(input).map_err(|error| Error::new(Kind::Internal, error.to_string()))?;
-    if bytes.len() > MAX_FRAME {
-        let message = format!("the input is larger than {} MiB, the maximum input of an engine", MAX_FRAME >> 20);
-        return Err(Error::new(Kind::TooLarge, message));
-    }
-    Ok(bytes)
-}
-
-fn decode(engine: &str, head: Head, output: &[u8]) -> Result<EngineAnswer, Error> {
-    if let Some(failure) = head.failure {
-        let mut error = refusal(failure);
-        if error.kind == Kind::Internal {
-            tracing::error!(engine, error = %error.message, "an engine failed");
-            error.message = format!("{engine} failed on this input: this is a fault of the server");
-        }
-        return Err(error);
-    }
-    let output = serde_json::from_slice(output).map_err(|error| {
-        let message = format!("the output of {engine} cannot be encoded, because it is nested too deeply: {error}");
-        Error::new(Kind::TooLarge, message)
-    })?;
-    Ok(EngineAnswer { output, warnings: head.warnings, took: Duration::from_micros(head.took_us) })
 }

@@ -12,9 +12,11 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::actor::{Counts, PoolActor, Run};
+use super::job::JobCall;
 use super::options::EngineOptions;
 use super::runner::{EngineAnswer, EngineCall, EngineRunner};
 use super::sandbox::SandboxStatus;
+use super::work::Work;
 use muster_core::audit::AuditEntry;
 use muster_core::supervise::{CallErrorKind, ChildSpec, Group, Handle};
 use muster_core::{Error, Kind};
@@ -105,7 +107,17 @@ impl Engines {
         answer
     }
 
-    async fn call_pool(&self, call: EngineCall) -> Result<EngineAnswer, Error> {
+    /// Runs a job; returns its output. Dropping the future stops the call.
+    ///
+    /// # Errors
+    ///
+    /// `TimedOut` and `TooLarge` (code `memory_exceeded`) beyond its bounds, `Invalid` if the job refuses the input or its
+    /// stack overflows, `RateLimited` if too many calls of the caller wait, `Unavailable` if the queue is full.
+    pub async fn run_job(&self, call: JobCall) -> Result<Vec<u8>, Error> {
+        self.call_pool(call).await
+    }
+
+    async fn call_pool<W: Work>(&self, call: W) -> Result<W::Answer, Error> {
         let cancelled = tokio_util::sync::CancellationToken::new();
         let _cancel_on_drop = cancelled.clone().drop_guard();
         let _pending = Pending::enter(&self.counts);

@@ -8,16 +8,19 @@
 mod actor;
 mod engines;
 mod exit;
+mod job;
 mod options;
 mod process;
 mod runner;
 mod sandbox;
 mod state;
 mod wire;
+mod work;
 mod worker;
 
 pub use engines::{EngineStats, Engines};
+pub use job::{Job, JobCall};
 pub use options::{EngineOptions, Worker};
 pub use runner::{EngineAnswer, EngineCall, EngineCaller, EngineRunner};
 pub use sandbox::{SandboxMode, SandboxStatus};
-pub use worker::{WorkerLimits, run_worker};
+pub use worker::{Programs, WorkerLimits, run_worker};

@@ -16,6 +16,7 @@ use rlimit::Resource;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::Value;
 
+use super::job::Job;
 use super::sandbox::SandboxMode;
 use super::wire::{self, Greeting, Head};
 
@@ -43,6 +44,21 @@ pub struct WorkerLimits {
     pub sandbox: SandboxMode,
 }
 
+/// What a process can run.
+#[derive(Clone, Copy)]
+pub struct Programs {
+    /// Finds an engine by its number.
+    pub engines: fn(u16) -> Option<&'static Engine>,
+    /// Jobs.
+    pub jobs: &'static [&'static Job],
+}
+
+impl std::fmt::Debug for Programs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Programs").field("jobs", &self.jobs).finish_non_exhaustive()
+    }
+}
+
 /// A received call.
 struct WorkerCall {
     number: u16,
@@ -57,7 +73,7 @@ struct WorkerCall {
 /// A restriction is required and missing, or a thread cannot be started.
 pub fn run_worker(
     limits: WorkerLimits,
-    engines: fn(u16) -> Option<&'static Engine>,
+    programs: Programs,
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
 ) -> io::Result<()> {
@@ -97,7 +113,7 @@ pub fn run_worker(
     let engine = engine.spawn(move || {
         // Memory allocated at the start of the thread exists before the process is measured and limited.
         reader_is_up.recv().map_err(io::Error::other)?;
-        serve(&limits, &usage, workspace_is_there, engines, &calls, output)
+        serve(&limits, &usage, workspace_is_there, programs, &calls, output)
     })?;
     engine.join().unwrap_or_else(|_| Err(io::Error::other("the engines' thread panicked")))
 }
@@ -111,7 +127,7 @@ fn serve(
     limits: &WorkerLimits,
     usage: &Usage,
     workspace_is_there: bool,
-    engines: fn(u16) -> Option<&'static Engine>,
+    programs: Programs,
     calls: &Receiver<WorkerCall>,
     mut output: impl Write,
 ) -> io::Result<()> {
@@ -121,7 +137,10 @@ fn serve(
     let memory = Memory { most: base.map(|base| base + allowed) };
     memory.bound(0)?;
     for call in calls {
-        let (mut head, out) = run_engine(limits, memory, engines(call.number), &call.input);
+        let (mut head, out) = match programs.jobs.iter().find(|job| job.number == call.number) {
+            Some(job) => run_job(job, &call.input),
+            None => run_engine(limits, memory, (programs.engines)(call.number), &call.input),
+        };
         drop(call);
         let grown = usage.size().zip(base).is_some_and(|(now, base)| now > base + allowed / 4);
         head.retire |= grown || usage.is_out_of_time() || !workspace_is_there;
@@ -173,10 +192,25 @@ impl Memory {
     }
 }
 
+fn failed(failure: Failure, retire: bool) -> (Head, Vec<u8>) {
+    (Head { failure: Some(failure), retire, ..Head::default() }, Vec::new())
+}
+
+/// Runs the job; returns the head of the answer and the output.
+fn run_job(job: &Job, input: &[u8]) -> (Head, Vec<u8>) {
+    let begun = Instant::now();
+    let ran = catch_unwind(AssertUnwindSafe(|| (job.run)(input)));
+    let took_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+    match ran {
+        Ok(Ok(output)) if output.len() <= MAX_OUTPUT => (Head { took_us, ..Head::default() }, output),
+        Ok(Ok(_)) => failed(Failure::too_large("the output of a job is too large"), false),
+        Ok(Err(failure)) => failed(failure, false),
+        Err(_) => failed(Failure::internal("panicked"), true),
+    }
+}
+
 /// Runs the engine; returns the head of the answer and the output.
 fn run_engine(limits: &WorkerLimits, memory: Memory, engine: Option<&'static Engine>, input: &[u8]) -> (Head, Vec<u8>) {
-    let failed =
-        |failure: Failure, retire: bool| (Head { failure: Some(failure), retire, ..Head::default() }, Vec::new());
     let Some(engine) = engine else {
         return failed(Failure::internal("this program does not contain the engine"), false);
     };

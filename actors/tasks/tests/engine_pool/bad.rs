@@ -2,9 +2,11 @@
 
 use std::hint::black_box;
 use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
 
 use muster_engines::stack::{STACK, on_stack};
 use muster_engines::{Context, Engine, Failure, Family, Nature};
+use muster_tasks::engine::Job;
 use serde_json::{Value, json};
 
 pub static ECHO: Engine = engine(1, "echo", |input, _| Ok(input));
@@ -88,6 +90,23 @@ static ALL: [&Engine; 18] = [
     &crate::hostile::PURE,
     &crate::hostile::WORKSPACE,
 ];
+
+/// Reverses its input.
+pub static REVERSES: Job = job(60_000, "reverses", |input| Ok(input.iter().rev().copied().collect()));
+pub static NEVER_ENDS: Job = job(60_001, "never-ends", |_| {
+    loop {
+        std::thread::park();
+    }
+});
+pub static TAKES_TOO_MUCH: Job = job(60_002, "takes-too-much", |_| Ok(vec![0; take(96)]));
+pub static REFUSES: Job = job(60_003, "refuses", |_| Err(Failure::invalid(&["data"], "is not to its liking")));
+pub static JOB_PANICS: Job = job(60_004, "job-panics", |_| panic!("at the disco"));
+
+pub static JOBS: &[&Job] = &[&REVERSES, &NEVER_ENDS, &TAKES_TOO_MUCH, &REFUSES, &JOB_PANICS];
+
+const fn job(number: u16, id: &'static str, run: fn(&[u8]) -> Result<Vec<u8>, Failure>) -> Job {
+    Job { number, id, time: Duration::from_secs(1), run }
+}
 
 /// Allocates and touches this many MiB.
 fn take(mib: usize) -> usize {

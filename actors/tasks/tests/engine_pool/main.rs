@@ -18,7 +18,7 @@ mod tests;
 
 use std::io::{stdin, stdout};
 
-use muster_tasks::engine::{SandboxMode, WorkerLimits, run_worker};
+use muster_tasks::engine::{Programs, SandboxMode, WorkerLimits, run_worker};
 
 /// First argument of a process.
 const WORKER: &str = "engine-worker";
@@ -37,7 +37,8 @@ fn main() {
             workspace: after("--workspace").map(Into::into),
             sandbox,
         };
-        run_worker(limits, bad::by_number, stdin(), stdout()).unwrap();
+        let programs = Programs { engines: bad::by_number, jobs: bad::JOBS };
+        run_worker(limits, programs, stdin(), stdout()).unwrap();
         return;
     }
     // The arguments with which cargo-nextest and `cargo test` query a test program.

@@ -5,14 +5,16 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;
+use muster_core::Error;
 use muster_core::Kind;
-use muster_tasks::engine::{EngineOptions, EngineRunner as _, SandboxMode};
+use muster_identity::By;
+use muster_tasks::engine::{EngineCaller, EngineOptions, EngineRunner as _, Engines, Job, JobCall, SandboxMode};
 use serde_json::json;
 
 use crate::WORKER;
 use crate::bad::{
-    ABORTS, BOMB, CLIMBS, CLIMBS_GREEDILY, DEEP, ECHO, FITS, FOREVER, GREEDY, KEEPS, LARGE, LEAKS, NESTS, PANICS,
-    PROCESS, WRITES,
+    ABORTS, BOMB, CLIMBS, CLIMBS_GREEDILY, DEEP, ECHO, FITS, FOREVER, GREEDY, JOB_PANICS, KEEPS, LARGE, LEAKS, NESTS,
+    NEVER_ENDS, PANICS, PROCESS, REFUSES, REVERSES, TAKES_TOO_MUCH, WRITES,
 };
 use crate::fixture::{call, call_of, children, kill, pid, run, until, with};
 
@@ -38,6 +40,8 @@ pub const ALL: &[(&str, Test)] = &[
     ("a_principal_does_not_wait_for_the_calls_of_another", fair),
     ("waiting_calls_of_a_principal_are_bounded", bounded),
     ("a_process_serves_one_principal_and_leaves_nothing_to_the_next", private),
+    ("a_job_gets_and_returns_bytes_in_the_processes_of_engines", jobs),
+    ("a_job_is_bounded_in_time_memory_and_input", bounded_jobs),
 ];
 
 fn a_thousand_calls() {
@@ -396,6 +400,49 @@ fn private() {
             assert_eq!(keeps("key_a", "x").await["kept"], json!(null), "its process has made room");
             assert_eq!(engines.stats().processes, 2);
             until(|| children().len() == 2).await;
+        },
+    );
+}
+
+async fn run_job(engines: &Engines, job: &'static Job, input: Vec<u8>) -> Result<Vec<u8>, Error> {
+    engines.run_job(JobCall { job, input, caller: EngineCaller::of(&By::System) }).await
+}
+
+fn jobs() {
+    with(
+        |_| {},
+        |engines| async move {
+            let process = pid(&engines).await;
+            // The largest frame, of bytes that are no text.
+            let input: Vec<u8> = (0..16 << 20).map(|nth: u32| nth.to_le_bytes()[0]).collect();
+            let reversed: Vec<u8> = input.iter().rev().copied().collect();
+            let output = run_job(&engines, &REVERSES, input).await;
+            // It is also larger than an output may be.
+            assert_eq!(output.unwrap_err().kind, Kind::TooLarge);
+            let half = reversed[..8 << 20].to_vec();
+            let expected: Vec<u8> = half.iter().rev().copied().collect();
+            assert!(run_job(&engines, &REVERSES, half).await.unwrap() == expected);
+            assert_eq!(run_job(&engines, &REVERSES, Vec::new()).await.unwrap(), b"");
+            let refused = run_job(&engines, &REFUSES, Vec::new()).await.unwrap_err();
+            assert_eq!((refused.kind, refused.message.as_str()), (Kind::Invalid, "data: is not to its liking"));
+            assert_eq!(run_job(&engines, &JOB_PANICS, Vec::new()).await.unwrap_err().kind, Kind::Internal);
+            assert_ne!(pid(&engines).await, process, "a process in which something panicked is replaced");
+        },
+    );
+}
+
+fn bounded_jobs() {
+    with(
+        |_| {},
+        |engines| async move {
+            let late = run_job(&engines, &NEVER_ENDS, Vec::new()).await.unwrap_err();
+            assert_eq!(late.kind, Kind::TimedOut);
+            assert!(late.message.contains("1 s"), "its own time, not that of engines: {late}");
+            assert!(children().is_empty(), "killed and reaped before the reply");
+            let greedy = run_job(&engines, &TAKES_TOO_MUCH, Vec::new()).await.unwrap_err();
+            assert_eq!((greedy.kind, greedy.code), (Kind::TooLarge, Some("memory_exceeded")), "{greedy}");
+            let long = run_job(&engines, &REVERSES, vec![0; (16 << 20) + 1]).await.unwrap_err();
+            assert_eq!(long.kind, Kind::TooLarge);
         },
     );
 }

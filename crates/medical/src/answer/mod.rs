@@ -1,6 +1,7 @@
 //! What is answered: the same blocks for the three interfaces, each clinical
 //! statement with the number of its citation.
 
+pub mod cancer;
 pub mod card;
 pub mod chat;
 pub mod cite;

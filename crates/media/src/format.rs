@@ -1,0 +1,113 @@
+//! Formats by their first bytes. What a sender declares does not count.
+
+use serde::{Deserialize, Serialize};
+
+/// A format whose header and pixels can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    /// Portable Network Graphics.
+    Png,
+    /// JPEG: baseline, extended or progressive Huffman coding.
+    Jpeg,
+}
+
+impl Format {
+    /// Returns the media type.
+    #[must_use]
+    pub const fn media_type(self) -> &'static str {
+        match self {
+            Self::Png => "image/png",
+            Self::Jpeg => "image/jpeg",
+        }
+    }
+}
+
+/// What bytes are by their first bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recognised {
+    /// A format of [`Format`].
+    Picture(Format),
+    /// DICOM Part 10: `DICM` behind a preamble of 128 bytes.
+    Dicom,
+    /// A known format that is not read, by its name.
+    Other(&'static str),
+}
+
+/// Length of the preamble of a DICOM file.
+pub const DICOM_PREAMBLE: usize = 128;
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
+
+/// Returns what the bytes are; `None` if they are no known format.
+#[must_use]
+pub fn recognise(bytes: &[u8]) -> Option<Recognised> {
+    if bytes.starts_with(PNG) {
+        return Some(Recognised::Picture(Format::Png));
+    }
+    if bytes.starts_with(b"\xff\xd8\xff") {
+        return Some(Recognised::Picture(Format::Jpeg));
+    }
+    // The preamble may be that of another format, such as TIFF, so that DICOM comes first.
+    if bytes.get(DICOM_PREAMBLE..DICOM_PREAMBLE + 4) == Some(b"DICM") {
+        return Some(Recognised::Dicom);
+    }
+    other(bytes).map(Recognised::Other)
+}
+
+fn other(bytes: &[u8]) -> Option<&'static str> {
+    let at = |offset: usize, magic: &[u8]| bytes.get(offset..).is_some_and(|rest| rest.starts_with(magic));
+    let named: &[(usize, &[u8], &'static str)] = &[
+        (0, b"GIF87a", "GIF"),
+        (0, b"GIF89a", "GIF"),
+        (8, b"WEBP", "WebP"),
+        (0, b"BM", "BMP"),
+        (0, b"II*\0", "TIFF"),
+        (0, b"MM\0*", "TIFF"),
+        (0, b"II+\0", "BigTIFF"),
+        (0, b"\0\0\0\x0cjP  ", "JPEG 2000"),
+        (0, b"\xff\x4f\xff\x51", "JPEG 2000"),
+        (0, b"\xff\x0a", "JPEG XL"),
+        (0, b"\0\0\0\x0cJXL ", "JPEG XL"),
+        (0, b"\0\0\x01\0", "ICO"),
+        (0, b"%PDF", "PDF"),
+        (0, b"PK\x03\x04", "ZIP"),
+        (0, b"\x1f\x8b", "gzip"),
+        (0, b"<svg", "SVG"),
+        (0, b"<?xml", "XML or SVG"),
+        (0, b"8BPS", "Photoshop"),
+        (0, b"n+1\0", "NIfTI"),
+    ];
+    if at(4, b"ftyp") {
+        return Some(match bytes.get(8..12) {
+            Some(b"avif" | b"avis") => "AVIF",
+            Some(b"heic" | b"heix" | b"heim" | b"heis" | b"mif1" | b"msf1") => "HEIC",
+            _ => "a video (ISO base media)",
+        });
+    }
+    named.iter().find(|(offset, magic, _)| at(*offset, magic)).map(|(_, _, name)| *name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_recognised_by_their_first_bytes_and_others_by_name() {
+        assert_eq!(recognise(b"\x89PNG\r\n\x1a\nrest"), Some(Recognised::Picture(Format::Png)));
+        assert_eq!(recognise(b"\xff\xd8\xff\xe0"), Some(Recognised::Picture(Format::Jpeg)));
+        assert_eq!(recognise(b"GIF89a"), Some(Recognised::Other("GIF")));
+        assert_eq!(recognise(b"RIFF\x10\0\0\0WEBPVP8 "), Some(Recognised::Other("WebP")));
+        assert_eq!(recognise(b"\0\0\0\x18ftypheic"), Some(Recognised::Other("HEIC")));
+        assert_eq!(recognise(b"\0\0\0\x18ftypisom"), Some(Recognised::Other("a video (ISO base media)")));
+        assert_eq!((recognise(b""), recognise(b"\x89PNG"), recognise(b"hello")), (None, None, None));
+    }
+
+    #[test]
+    fn a_dicom_file_whose_preamble_is_that_of_tiff_is_dicom() {
+        let mut bytes = vec![0; DICOM_PREAMBLE];
+        bytes[..4].copy_from_slice(b"II*\0");
+        assert_eq!(recognise(&bytes), Some(Recognised::Other("TIFF")));
+        bytes.extend_from_slice(b"DICM");
+        assert_eq!(recognise(&bytes), Some(Recognised::Dicom));
+    }
+}
