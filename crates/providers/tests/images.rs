@@ -76,8 +76,7 @@ async fn pictures_are_requested_and_read_in_openais_form() {
     let (_, request) = requests.recv().await.unwrap();
     assert!(request.head.starts_with("POST /v1/images/generations HTTP/1.1\r\n"), "{}", request.head);
     let sent: Value = serde_json::from_str(&request.body).unwrap();
-    let expected =
-        json!({"model": "gpt-image-2", "prompt": PROMPT, "n": 2, "size": "1792x1024", "quality": "high"});
+    let expected = json!({"model": "gpt-image-2", "prompt": PROMPT, "n": 2, "size": "1792x1024", "quality": "high"});
     assert_eq!(sent, expected);
 }
 

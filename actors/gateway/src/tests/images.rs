@@ -26,7 +26,8 @@ impl Adapter for Drawing {
     fn image(&self, call: ImageCall) -> BoxFuture<'static, Result<ImageReply, Fault>> {
         let image = |bytes: &[u8]| ReplyImage { data: ImageData::Bytes(bytes.to_vec()), revised_prompt: None };
         let images = |bytes: &[u8]| (0..call.request.n).map(|_| image(bytes)).collect();
-        let reply = self.0.clone().map(|bytes| ImageReply { images: images(bytes), usage: None, model: "m".to_owned() });
+        let reply =
+            self.0.clone().map(|bytes| ImageReply { images: images(bytes), usage: None, model: "m".to_owned() });
         ready(reply).boxed()
     }
 }
@@ -38,7 +39,9 @@ struct Check;
 impl PictureCheck for Check {
     fn check(&self, images: Vec<ReplyImage>) -> BoxFuture<'static, Result<Vec<CheckedPicture>, Unchecked>> {
         let one = |image: ReplyImage| match image.data {
-            ImageData::Bytes(png) if png == b"png" => Ok(CheckedPicture { png, width: 1, height: 1, revised_prompt: None }),
+            ImageData::Bytes(png) if png == b"png" => {
+                Ok(CheckedPicture { png, width: 1, height: 1, revised_prompt: None })
+            }
             ImageData::Bytes(other) if other == b"busy" => {
                 Err(Unchecked::Unavailable(Error::new(muster_core::Kind::Unavailable, "busy")))
             }
