@@ -16,7 +16,7 @@ TARGET := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
 PYTHON := .venv/bin/python
 # Tools in .venv and .tools take precedence over those of the machine.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
-BENCHED := muster-store muster-limits muster-feed muster-network muster-gateway muster-tasks muster-memory muster-models
+BENCHED := muster-store muster-limits muster-feed muster-network muster-gateway muster-tasks muster-memory muster-models muster-medical
 # Further arguments of the benchmarks: make bench BENCH_ARGS="--secs 5"
 BENCH_ARGS ?=
 # Duration of `make soak`, in minutes.
@@ -60,6 +60,7 @@ bench: setup-build models ## run all benchmarks: limits, actors, store, embedded
 	@$(MAKE) --no-print-directory bench-tasks
 	@$(MAKE) --no-print-directory bench-memory
 	@$(MAKE) --no-print-directory bench-retrieval
+	@$(MAKE) --no-print-directory bench-medical
 
 .PHONY: bench-gateway
 bench-gateway: setup-build ## benchmark the gateway beside a bare relay and direct calls of the upstream
@@ -90,6 +91,16 @@ bench-retrieval: setup-build ## measure the search quality of semantic memory, o
 	@echo "== retrieval"
 	@$(PYTHON) scripts/fetch_models.py minilm --dir models-cache
 	@cargo bench --quiet $(LOCKED) --package muster-retrieval
+
+.PHONY: bench-medical
+bench-medical: setup-build ## benchmark lookups of clinical protocols over HTTP
+	@echo "== medical"
+	@cargo build --release --quiet $(LOCKED) --bin muster --example medical_load
+	@$(PYTHON) benches/medical/run.py --target "$(TARGET)" $(BENCH_ARGS)
+
+.PHONY: eval-medical
+eval-medical: setup-build ## score the medical knowledge base on the open cases and vignettes in ../shared
+	@cargo test --quiet $(LOCKED) --release --package muster-medical --test evaluation --test scores --lib -- --nocapture
 
 .PHONY: bench-peers
 bench-peers: setup-build ## benchmark the gateway beside LiteLLM, Portkey and the vLLM router, which it installs

@@ -32,7 +32,7 @@ use crate::config::{Config, Source};
 use crate::disaster::{Dependencies, Disaster, DisasterCommands};
 use crate::live::{Live, LiveReader};
 use crate::media::translate::Translators;
-use crate::medical::Medical;
+use crate::medical::{Dependencies as MedicalDependencies, Medical};
 use crate::memory::{Dependencies as MemoryDependencies, MemoryParts};
 use crate::otel::Otel;
 use crate::system_events::{EventSources, SystemEvents};
@@ -141,7 +141,7 @@ impl App {
     pub async fn start(config: Config, source: Source, first: InitialCredentials) -> Result<Self, StartError> {
         let clock = Clock::system();
         let sandbox = examine_sandbox(&config).await?;
-        restrict_files(&config);
+        private_files::restrict_and_report(&config.store.path);
         let sled = open_store(&config)?;
         let store: StoreHandle = Arc::clone(&sled) as _;
         // Actors that decide for requests run on arbiters of their own, apart from the HTTP workers and each other.
@@ -226,7 +226,14 @@ impl App {
         let dependencies = MemoryDependencies { tree: &tree, store: &store, clock: &clock, embedder: &embedder };
         let memory = MemoryParts::start(&config, &dependencies);
         let translators = Translators::start(&config);
-        let medical = Medical::start(&tree, arbiter_of(1), &store, &clock);
+        let medical_dependencies = MedicalDependencies {
+            tree: &tree,
+            arbiter: arbiter_of(1),
+            store: &store,
+            clock: &clock,
+            metrics: &metrics,
+        };
+        let medical = Medical::start(&config.medical, medical_dependencies)?;
         let controlled =
             ControlledTasks { tasks: agency.tasks.clone(), limiter: limiter.clone(), live: watched.clone() };
         sockets.commands.register(Arc::new(AgentCommands(Arc::new(controlled))));
@@ -255,7 +262,7 @@ impl App {
 
         let up = async {
             tokio::join!(keys.up(), feed.up(), identity.up(), disaster.up(), limiter.up(), ledger.up());
-            tokio::join!(engines.up(), agency.tasks.up(), memory.up(), medical.uptime.up())
+            tokio::join!(engines.up(), agency.tasks.up(), memory.up(), medical.up())
         };
         tokio::time::timeout(Duration::from_secs(30), up).await.map_err(|_| {
             StartError(
@@ -272,7 +279,7 @@ impl App {
             agency
                 .upkeep(&feed, &clock, &watched)
                 .into_iter()
-                .chain([snapshots, memory.upkeep(), medical.upkeep()])
+                .chain([snapshots, memory.upkeep(), medical.upkeep(), medical.sweeping()])
                 .collect(),
         );
         let breakers = live.borrow().chain.changes();
@@ -438,19 +445,6 @@ pub fn store_options(config: &Config) -> StoreOptions {
     options
 }
 
-/// Takes the permissions of group and others away from files of an earlier version or a copy.
-fn restrict_files(config: &Config) {
-    match private_files::restrict(&config.store.path) {
-        Ok(0) => {}
-        Ok(changed) => {
-            tracing::warn!(changed, "files of the data folder were accessible to other users: now they are not")
-        }
-        Err(error) => {
-            tracing::error!(%error, "files of the data folder may be accessible to other users: chown and chmod them")
-        }
-    }
-}
-
 /// Opens the store.
 ///
 /// # Errors
@@ -480,7 +474,6 @@ fn snapshots(config: &Config, sled: &Arc<SledStore>) -> PeriodicJob {
 
 pub(crate) const SNAPSHOTS_KEPT: usize = 2;
 
-/// Creates the first API key of an empty store and returns its text if it was generated.
 /// Finds out which restrictions the kernel puts on the processes of engines, by starting one.
 async fn examine_sandbox(config: &Config) -> Result<SandboxStatus, StartError> {
     let mode = config.engines.sandbox;
@@ -498,6 +491,7 @@ async fn examine_sandbox(config: &Config) -> Result<SandboxStatus, StartError> {
     }
 }
 
+/// Creates the first API key of an empty store and returns its text if it was generated.
 async fn first_key(keys: &Keys, bootstrap: Option<Token>) -> Result<Option<String>, StartError> {
     if keys.count() > 0 {
         return Ok(None);

@@ -36,7 +36,7 @@ use crate::schema::{Flattened, NamedData, records};
 struct Base;
 
 /// The tags, in the order in which readers list them.
-const TAGS: [(&str, &str); 20] = [
+const TAGS: [(&str, &str); 21] = [
     ("incidents", "Incidents: reports, state transitions, notes, resources and the timeline"),
     ("alerts", "Alerts by the Common Alerting Protocol (CAP 1.2): publication, confirmation, import and export"),
     ("devices", "Devices: registration, state, telemetry, commands and credentials"),
@@ -52,7 +52,10 @@ const TAGS: [(&str, &str); 20] = [
     ("agents", "Agents: the catalogue, runs and the live monitor"),
     ("tasks", "Tasks: state, events and control"),
     ("engines", "Engines: deterministic computations with typed input and output"),
-    ("medical", "Clinical decision support by rules: triage, protocols, scores and referral criteria, each with its source"),
+    (
+        "medical",
+        "Clinical decision support by rules: triage, protocols, scores and referral criteria, each with its source",
+    ),
     ("memory", "Semantic memory: entries with versions, searched by words and by meaning"),
     ("keys", "API keys and their usage"),
     ("admin", "Administration: backup and settings"),

@@ -32,6 +32,19 @@ pub fn exposed(data: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
+/// Restricts the files that an earlier version or a copy left accessible to other users, and logs what it changed.
+pub fn restrict_and_report(folder: &Path) {
+    match restrict(folder) {
+        Ok(0) => {}
+        Ok(changed) => {
+            tracing::warn!(changed, "files of the data folder were accessible to other users: now they are not")
+        }
+        Err(error) => {
+            tracing::error!(%error, "files of the data folder may be accessible to other users: chown and chmod them")
+        }
+    }
+}
+
 /// Takes the permissions of group and others away from all entries of a data folder. Returns the number of entries that
 /// had any.
 ///

@@ -70,9 +70,13 @@ const SECOND: Duration = Duration::from_secs(1);
 /// Returns one probe for each module. Names, weights and intervals are those of the catalogue.
 pub fn all(parts: ProbeTargets) -> Vec<Probe> {
     // Each part has a file of probes in `probes/`, included here.
-    let rooms =
-        [people::all(&parts), network::all(&parts), agents::all(&parts), memory::all(&parts.memory, &parts.clock),
-        medical::all(&parts.medical, &parts.clock)];
+    let rooms = [
+        people::all(&parts),
+        network::all(&parts),
+        agents::all(&parts),
+        memory::all(&parts.memory, &parts.clock),
+        medical::all(&parts.medical, &parts.clock),
+    ];
     let ProbeTargets { data, live, clock, tree, store, keys, limiter, ledger, model, vectors, metrics, .. } = parts;
     let (probed, chains) = (clock.clone(), live.clone());
     let own = vec![

@@ -82,6 +82,9 @@ pub async fn respond<B: MessageBody + 'static>(
     let elapsed = begun.elapsed();
     if let Some(app) = &app {
         app.metrics.request(method_label(&method), &route, status.as_u16(), elapsed);
+        if dialect == Dialect::Medical {
+            app.metrics.medical_request(&route, method_label(&method), status.as_u16(), elapsed);
+        }
     }
     let key = response.request().extensions().get::<Caller>().map(|caller| caller.key.id.clone());
     span.in_scope(|| {
@@ -109,7 +112,7 @@ pub async fn respond<B: MessageBody + 'static>(
 /// Answers about patients are kept by nobody, and name the rules that they follow from.
 fn medical_headers(app: &App, headers: &mut HeaderMap) {
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    if let Some(Ok(ruleset)) = app.medical.ruleset().map(HeaderValue::from_str) {
+    if let Some(Ok(ruleset)) = app.medical.ruleset().as_deref().map(HeaderValue::from_str) {
         headers.insert(HeaderName::from_static("x-muster-ruleset"), ruleset);
     }
     if app.live().config.server.tls.on() {

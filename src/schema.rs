@@ -20,6 +20,7 @@ pub enum GeoGeometry {}
 pub enum PublicJwk {}
 
 /// An object with any members.
+#[derive(Debug)]
 pub enum AnyObject {}
 
 /// A message, or every failed check.

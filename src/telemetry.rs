@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use muster_gateway::{Attempt, CacheUse, Spend};
+use muster_medical::gate::Check;
 use muster_providers::Usage;
 use muster_tasks::task::KillLatency;
 use prometheus::{
-    CounterVec, Encoder, Histogram, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry,
-    TextEncoder,
+    CounterVec, Encoder, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGaugeVec, Opts,
+    Registry, TextEncoder,
 };
 use tracing_subscriber::{EnvFilter, reload};
 
@@ -114,6 +115,10 @@ pub struct Metrics {
     attempts: IntCounterVec,
     cached: IntCounterVec,
     translations: IntCounterVec,
+    medical_requests: IntCounterVec,
+    medical_durations: HistogramVec,
+    phrasing_rejected: IntCounterVec,
+    self_test_failures: IntCounter,
     /// Teams that have labels of their own.
     teams: Arc<Mutex<HashSet<String>>>,
     /// Tags that have labels of their own.
@@ -176,7 +181,29 @@ impl Metrics {
         for counter in [&cost, &team_cost, &tag_cost] {
             registry.register(Box::new(counter.clone()))?;
         }
-        for counter in [&tag_requests, &attempts, &cached, &translations] {
+        let medical_requests = count(
+            "muster_medical_requests_total",
+            "Requests to the medical interface by endpoint and outcome (ok, rejected, denied, limited, failed).",
+            &["endpoint", "outcome"],
+        )?;
+        let buckets = vec![0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 20.0];
+        let medical_durations = HistogramVec::new(
+            HistogramOpts::new("muster_medical_request_seconds", "Time to the headers of a medical response.")
+                .buckets(buckets),
+            &["endpoint"],
+        )?;
+        let phrasing_rejected = count(
+            "muster_medical_phrasing_rejected_total",
+            "Texts of models that failed a check, by check.",
+            &["check"],
+        )?;
+        let self_test_failures = IntCounter::new(
+            "muster_medical_self_test_failures_total",
+            "Self-tests of the medical knowledge base that failed.",
+        )?;
+        registry.register(Box::new(self_test_failures.clone()))?;
+        registry.register(Box::new(medical_durations.clone()))?;
+        for counter in [&tag_requests, &attempts, &cached, &medical_requests, &phrasing_rejected, &translations] {
             registry.register(Box::new(counter.clone()))?;
         }
         registry.register(Box::new(requests.clone()))?;
@@ -201,6 +228,10 @@ impl Metrics {
             attempts,
             cached,
             translations,
+            medical_requests,
+            medical_durations,
+            phrasing_rejected,
+            self_test_failures,
             teams: Arc::default(),
             tags: tags.into(),
             gauges,
@@ -262,6 +293,39 @@ impl Metrics {
             CacheUse::Miss => self.cached.with_label_values(&["miss"]).inc(),
             CacheUse::Hit { .. } => self.cached.with_label_values(&["hit"]).inc(),
         }
+    }
+
+    /// Counts a request to the medical interface. Nothing clinical is counted: no level, no concept.
+    pub fn medical_request(&self, route: &str, method: &str, status: u16, took: Duration) {
+        let endpoint = match (route, method) {
+            ("/api/medical/chat", _) => "chat",
+            ("/api/medical/clinical-protocols", "POST") => "clinical-protocols",
+            ("/api/medical/clinical-protocols", _) => "status",
+            ("/api/medical/cancer-diagnosis", _) => "cancer-diagnosis",
+            ("/api/medical/conversations/{id}", _) => "conversations",
+            _ => OTHER,
+        };
+        let outcome = match status {
+            200..=399 => "ok",
+            401 | 403 => "denied",
+            429 => "limited",
+            400..=499 => "rejected",
+            _ => "failed",
+        };
+        self.medical_requests.with_label_values(&[endpoint, outcome]).inc();
+        self.medical_durations.with_label_values(&[endpoint]).observe(took.as_secs_f64());
+    }
+
+    /// Counts the checks that a model's medical text failed.
+    pub fn phrasing_rejected(&self, checks: &[Check]) {
+        for check in checks {
+            self.phrasing_rejected.with_label_values(&[check.name()]).inc();
+        }
+    }
+
+    /// Counts a failed self-test of the medical knowledge base.
+    pub fn self_test_failed(&self) {
+        self.self_test_failures.inc();
     }
 
     /// Records the time from a kill to the stop of the task's step.

@@ -40,6 +40,7 @@ mod keys_cli;
 mod latency;
 mod ledger;
 mod limits;
+mod medical;
 mod medical_images;
 mod memory;
 mod memory_crash;

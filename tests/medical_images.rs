@@ -170,7 +170,7 @@ async fn kinds_of_metadata_are_told_and_their_values_never() {
     let clinic = Clinic::of(muster.client()).await;
     // Model, and a GPS directory of one entry; the model is "SECRETCAM".
     let exif =
-        b"MM\0*\0\0\0\x08\0\x02\x01\x10\0\x02\0\0\0\x0a\0\0\0\x28\x88\x25\0\x04\0\0\0\x01\0\0\0\x26\0\x01SECRETCAM\0";
+        b"MM\0*\0\0\0\x08\0\x02\x01\x10\0\x02\0\0\0\x0a\0\0\0\x24\x88\x25\0\x04\0\0\0\x01\0\0\0\x22\0\x01SECRETCAM\0";
     let author = chunk(b"tEXt", b"Creation Time\0in SECRETTOWN");
     let row = vec![9; 150];
     let rows = vec![row.as_slice(); 150];

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::{
-    backup, doctor, firmware, keys, login, models, monitor, service_accounts, signing, simulate, teams, users, verify,
+    backup, doctor, firmware, keys, login, medical, models, monitor, service_accounts, signing, simulate, teams, users,
+    verify,
 };
 
 /// One server for a disaster network, an AI platform and an agent platform.
@@ -67,6 +68,11 @@ pub(crate) enum Command {
     /// List and fetch embedded models.
     #[command(after_help = "Examples:\n  muster models list\n  muster models pull better")]
     Models(models::ModelsArgs),
+    /// Verify the medical knowledge base, and mark its records as reviewed.
+    #[command(
+        after_help = "Examples:\n  muster medical verify\n  muster medical review dvt --by \"Dr A. Example\" --on 2027-01-15"
+    )]
+    Medical(medical::MedicalArgs),
     /// Check settings, store, model and providers, and print how to fix each problem. The server must be stopped.
     #[command(after_help = "Examples:\n  muster doctor\n  muster doctor --config config.toml --json")]
     Doctor(doctor::DoctorArgs),

@@ -13,6 +13,7 @@ mod firmware;
 mod keys;
 mod local;
 mod login;
+mod medical;
 mod models;
 mod monitor;
 mod progress;
@@ -92,6 +93,7 @@ pub fn run(environment: &Environment, server: &impl LocalServer) -> ExitCode {
         Command::Login(args) => login::login(&args, environment),
         Command::Logout(args) => login::logout(&args, environment),
         Command::Models(args) => exit(models::run(args, environment, server)),
+        Command::Medical(args) => medical::run(args, server),
         Command::Doctor(args) => doctor::run(&args, server),
         Command::Backup(args) => backup::backup(&args, environment, server),
         Command::Restore(args) => backup::restore(&args, environment, server),

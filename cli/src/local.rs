@@ -26,6 +26,12 @@ pub trait LocalServer {
     /// Checks settings, store, model and providers.
     fn diagnose(&self, settings: &Settings) -> Vec<Finding>;
 
+    /// Verifies the medical knowledge base of this program: `ruleset`, the numbers of its records, and `problems`.
+    fn verify_medical(&self) -> Result<Value, String>;
+
+    /// Returns the present day (UTC), as `2027-01-31`.
+    fn today(&self) -> String;
+
     /// Returns the folder of the embedded models.
     fn model_folder(&self, settings: &Settings) -> Result<PathBuf, String>;
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::load;
 use crate::config::{self, Config};
+use crate::medical::record_secret;
 use crate::tls::Certificate;
 use crate::{app, provider_setup};
 use muster_cli::{Finding, Settings};
@@ -37,6 +38,7 @@ pub(super) fn diagnose(settings: &Settings) -> Vec<Finding> {
             findings.push(agents(&config));
             findings.extend(workspace(&config));
             findings.extend(first_key());
+            findings.extend(kept_conversations(&config));
             let model = LocalModel::start(app::model_options(&config));
             findings.push(match config.llm.model.as_str() {
                 "none" if config.provider.is_empty() => Finding::bad(
@@ -50,6 +52,19 @@ pub(super) fn diagnose(settings: &Settings) -> Vec<Finding> {
             findings.extend(providers(&config, &model));
             findings
         }
+    }
+}
+
+/// Checks the key of kept conversations; `None` where nothing is kept.
+fn kept_conversations(config: &Config) -> Option<Finding> {
+    let hours = config.medical.keep_hours;
+    let good = || Finding::good("medical conversations", format!("kept encrypted for {hours} hours"));
+    let mend =
+        "set MUSTER_MEDICAL_KEY, for example to the output of `openssl rand -base64 32`, or medical.keep_hours = 0";
+    match record_secret(&config.medical) {
+        Ok(None) => None,
+        Ok(Some(_)) => Some(good()),
+        Err(why) => Some(Finding::bad("medical conversations", why, mend)),
     }
 }
 

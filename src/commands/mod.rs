@@ -15,11 +15,13 @@ use muster_cli::{
     CheckedManifest, EngineWorkerArgs, Finding, KeysCommand, LocalServer, MissingFiles, OfflineArgs, ServeArgs,
     ServiceAccountsCommand, Settings, SigningCommand, TeamsCommand, UsersCommand,
 };
+use muster_clinical::{Defect, Knowledge, Problem};
 use muster_core::Clock;
+use muster_medical::score;
 use muster_network::firmware;
 use muster_store::StoreHandle;
 use muster_tasks::engine::{LanguageFiles, Programs, WorkerLimits, run_worker};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::app;
 use crate::config::{self, Config, ConfigError, Source};
@@ -49,6 +51,28 @@ impl LocalServer for Server {
 
     fn diagnose(&self, settings: &Settings) -> Vec<Finding> {
         doctor::diagnose(settings)
+    }
+
+    fn verify_medical(&self) -> Result<Value, String> {
+        let knowledge = Knowledge::load().map_err(|Defect(why)| why)?;
+        let base = knowledge.base();
+        let problems: Vec<Value> = knowledge
+            .verify()
+            .into_iter()
+            .map(|Problem { check, what }| json!({ "check": check, "what": what }))
+            .collect();
+        Ok(json!({
+            "ruleset": knowledge.ruleset(),
+            "protocols": base.protocols.len(),
+            "rules": base.rules.len(),
+            "scores": score::all().len(),
+            "specialties": base.specialties.len(),
+            "problems": problems,
+        }))
+    }
+
+    fn today(&self) -> String {
+        Clock::system().now().rfc3339().chars().take(10).collect()
     }
 
     fn model_folder(&self, settings: &Settings) -> Result<PathBuf, String> {

@@ -102,6 +102,7 @@ pub fn load(path: Option<&Path>, flags: Flags) -> Result<(Config, Source), Confi
         let key = provider.api_key_env.as_ref().and_then(|variable| std::env::var(variable).ok());
         provider.api_key = key.filter(|key| !key.is_empty()).map(Secret);
     }
+    config.medical.key = std::env::var("MUSTER_MEDICAL_KEY").ok().filter(|key| !key.is_empty()).map(Secret);
     if let Some(listen) = flags.listen {
         config.server.listen = listen;
     }
@@ -225,7 +226,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     config.engines.check()?;
     config.agents.check()?;
     config.memory.check()?;
-    config.medical.check()?;
+    config.medical.check(&config.provider)?;
     config.translate.check()?;
     if !(1..=8760).contains(&config.store.snapshot_hours) {
         return bad("store.snapshot_hours", "takes 1 to 8760");

@@ -27,7 +27,7 @@ pub use feed::Feed;
 pub use firmware::Firmware;
 pub use incidents::Incidents;
 pub use load::{ConfigError, Flags, Source, admin_password, bootstrap_key, command_line, default_file, load, parse};
-pub use medical::Medical;
+pub use medical::{Medical, Phrasing, Sent};
 pub use memory::Memory;
 pub use models::Models;
 pub use proxies::TrustedProxies;

@@ -253,3 +253,12 @@ impl Access for MedicalStatus {
     const SCOPE: Option<Scope> = Some(Scope::Medical);
     const METER: Meter = Meter::Medical;
 }
+
+/// Kept conversations of the medical interface. The handler checks whose they are.
+#[derive(Debug, Clone, Copy)]
+pub struct MedicalConversations;
+
+impl Access for MedicalConversations {
+    const SCOPE: Option<Scope> = Some(Scope::Medical);
+    const METER: Meter = Meter::Medical;
+}

@@ -37,7 +37,7 @@ pub struct Reservation {
 
 impl Reservation {
     /// Returns the estimate of a request whose tokens no rule counts.
-    pub(super) fn uncounted(estimate: Estimate) -> Self {
+    pub(crate) fn uncounted(estimate: Estimate) -> Self {
         Self { reserved: None, answer_bound: None, prompt: estimate.prompt, spent_if_dropped: 0 }
     }
 

@@ -28,8 +28,15 @@ pub struct Requirement {
 
 impl Requirement {
     /// No credential is required.
-    pub const OPEN: Self =
-        Self { callers: None, scope: None, scope_of_keys: None, role_of_keys: None, permission: None, role: None, medical: false };
+    pub const OPEN: Self = Self {
+        callers: None,
+        scope: None,
+        scope_of_keys: None,
+        role_of_keys: None,
+        permission: None,
+        role: None,
+        medical: false,
+    };
 
     /// The requirement of an [`Access`].
     pub const fn of<A: Access>() -> Self {

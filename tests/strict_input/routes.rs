@@ -28,21 +28,23 @@ control = 1000000
 ";
 
 /// Paths whose parameters are not refused, with the reason.
-const ANY_QUERY: [(&str, &str); 8] = [
+const ANY_QUERY: [(&str, &str); 9] = [
     ("/", "the page that a browser opens first"),
     ("/README.md", "a page of a browser"),
     ("/v1/", "OpenAI's and Anthropic's wire: their clients send parameters, such as `?beta=true`"),
     ("/api/chat", "interface A follows the wire of an AI platform: contract 0"),
     ("/api/models", "interface A"),
+    ("/api/medical/", "the medical dialect names them in `ignored`: contract 0"),
     ("/docs", "a page of a browser: links carry parameters of others"),
     ("/redoc", "a page of a browser"),
     ("/docs/assets/", "a file of a page, which browsers and caches may version"),
 ];
 
 /// Paths whose bodies are not refused for an unknown member, with the reason.
-const ANY_BODY: [(&str, &str); 2] = [
+const ANY_BODY: [(&str, &str); 3] = [
     ("/v1/", "OpenAI's and Anthropic's wire: unknown members reach a provider by its list, or are refused there"),
     ("/api/chat", "interface A follows the wire of an AI platform: contract 0"),
+    ("/api/medical/", "the medical dialect names them in `ignored`: contract 0"),
 ];
 
 /// Objects within bodies whose members are the client's own, by the end of their path.

@@ -109,17 +109,13 @@ impl Client {
 
     /// Posts a body and reads the response as events.
     pub async fn stream(&self, path: &str, body: &Value) -> Events {
-        let response = self.post_request(path, body).send().await.unwrap();
-        let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        Events { status, headers, response, text: String::new(), kept: VecDeque::new(), whole: false }
+        Events::of(self.post_request(path, body).send().await.unwrap())
     }
 
     /// Reads a path as events.
     pub async fn follow(&self, path: &str) -> Events {
         let request = self.request(Method::GET, path).header("accept", "text/event-stream");
-        let response = request.send().await.unwrap();
-        let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        Events { status, headers, response, text: String::new(), kept: VecDeque::new(), whole: false }
+        Events::of(request.send().await.unwrap())
     }
 
     /// Creates a key and returns its text.
@@ -158,6 +154,12 @@ impl Answer {
 }
 
 impl Events {
+    /// Reads a response as events.
+    pub fn of(response: Response) -> Self {
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        Self { status, headers, response, text: String::new(), kept: VecDeque::new(), whole: false }
+    }
+
     /// The next event; `None` at the end, complete or not (see `whole`).
     pub async fn next(&mut self) -> Option<Event> {
         if let Some(event) = self.kept.pop_front() {

@@ -163,6 +163,9 @@ fn parse(settings: &str) -> config::Config {
     if !settings.contains("argon2") {
         config.auth.argon2_memory_kib = 64;
     }
+    if settings.contains("keep_hours") {
+        config.medical.key = Some(config::Secret("a passphrase of these tests".to_owned()));
+    }
     if !settings.contains("[llm]") {
         config.llm.model = "none".to_owned();
     }

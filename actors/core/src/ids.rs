@@ -51,6 +51,8 @@ pub enum IdKind {
     Task,
     /// An entry of semantic memory.
     Memory,
+    /// A kept medical conversation.
+    Conversation,
 }
 
 impl IdKind {
@@ -80,6 +82,8 @@ impl IdKind {
             Self::Audit => "aud",
             Self::Task => "task",
             Self::Memory => "mem",
+            // Connections and conversations never stand beside each other.
+            Self::Conversation => "con",
         }
     }
 }

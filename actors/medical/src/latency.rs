@@ -1,15 +1,29 @@
 //! Durations of the last requests, without what they were about.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Number of durations that are kept.
 const KEPT: usize = 1000;
 
 /// The last durations. Kept beside the actor: a measurement is no decision, and must not wait for one.
-#[derive(Debug, Clone, Default)]
-pub struct Latencies(Arc<Mutex<VecDeque<u32>>>);
+#[derive(Debug, Clone)]
+pub struct Latencies(Arc<Ring>);
+
+/// Microseconds; a new duration takes the place of the oldest.
+#[derive(Debug)]
+struct Ring {
+    micros: Box<[AtomicU32]>,
+    added: AtomicUsize,
+}
+
+impl Default for Latencies {
+    fn default() -> Self {
+        let micros = (0..KEPT).map(|_| AtomicU32::new(0)).collect();
+        Self(Arc::new(Ring { micros, added: AtomicUsize::new(0) }))
+    }
+}
 
 /// Percentiles of the last durations.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,17 +40,18 @@ impl Latencies {
     /// Adds a duration.
     pub fn add(&self, took: Duration) {
         let micros = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() == KEPT {
-            kept.pop_front();
+        let place = self.0.added.fetch_add(1, Ordering::AcqRel) % KEPT;
+        if let Some(kept) = self.0.micros.get(place) {
+            kept.store(micros, Ordering::Release);
         }
-        kept.push_back(micros);
     }
 
     /// Returns the percentiles; `None` while there is no duration.
     #[must_use]
     pub fn summary(&self) -> Option<LatencySummary> {
-        let mut sorted: Vec<u32> = self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
+        let kept = self.0.added.load(Ordering::Acquire).min(KEPT);
+        let mut sorted: Vec<u32> =
+            self.0.micros.iter().take(kept).map(|micros| micros.load(Ordering::Acquire)).collect();
         sorted.sort_unstable();
         // Nearest rank: the least value that at least this share is not above.
         let at = |percent: usize| {

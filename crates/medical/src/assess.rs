@@ -6,6 +6,7 @@ use crate::languages;
 use crate::rank::{Ranked, Sex, rank};
 use crate::rule::{Facts, Measure};
 use crate::score::{self, Inputs};
+use crate::score_inputs;
 use crate::text::{Finding, Kind, Status, Summary, read};
 use crate::triage::{Scope, Triage, triage};
 
@@ -67,18 +68,10 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn new(base: &'a Base, input: &'a Input) -> Result<Self, Unreadable> {
         let measured = measure(&input.vitals, &input.labs)?;
-        let mut codes: Vec<&str> = vec![input.language.as_str()];
-        for text in &input.texts {
-            for code in languages::guess(text) {
-                if !codes.contains(&code) {
-                    codes.push(code);
-                }
-            }
-        }
         Ok(Self {
             base,
             input,
-            languages: codes,
+            languages: vec![input.language.as_str()],
             summary: Summary::default(),
             measured,
             said: Vec::new(),
@@ -280,23 +273,20 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// The vital signs of NEWS2 and the names of its inputs.
+const NEWS2_SIGNS: [(Measure, &str); 5] = [
+    (Measure::RespiratoryRate, "respiratory_rate"),
+    (Measure::Spo2, "spo2_percent"),
+    (Measure::Systolic, "systolic_mmhg"),
+    (Measure::HeartRate, "heart_rate_bpm"),
+    (Measure::Temperature, "temperature_c"),
+];
+
 /// The worse of several readings counts for an alarm.
 fn news2_inputs(input: &Input, facts: &Facts) -> Inputs {
     let mut inputs = Inputs::default();
-    let values = &facts.values;
-    let far = |measure, normal: f64| {
-        let (low, high) = (values.low(measure)?, values.high(measure)?);
-        Some(if (low - normal).abs() > (high - normal).abs() { low } else { high })
-    };
-    let pairs = [
-        ("respiratory_rate", far(Measure::RespiratoryRate, 16.0)),
-        ("spo2_percent", values.low(Measure::Spo2)),
-        ("systolic_mmhg", values.low(Measure::Systolic)),
-        ("heart_rate_bpm", far(Measure::HeartRate, 70.0)),
-        ("temperature_c", far(Measure::Temperature, 37.0)),
-    ];
-    for (name, value) in pairs {
-        if let Some(value) = value {
+    for (measure, name) in NEWS2_SIGNS {
+        if let Some(value) = score_inputs::worst_sign(&facts.values, measure, name) {
             inputs.set(name, value);
         }
     }
@@ -326,7 +316,7 @@ fn crb65_inputs(base: &Base, facts: &Facts) -> Inputs {
     ];
     for (name, value) in pairs {
         if let Some(value) = value {
-            inputs.set(name, value);
+            inputs.set(name, score_inputs::within("crb65", name, value));
         }
     }
     inputs

@@ -15,7 +15,19 @@ pub const CANCER: &[(&str, &str)] =
     &[("ng12", NG12), ("uspstf", USPSTF), ("cancer_models", CANCER_MODELS), ("bcrat", BCRAT)];
 
 /// The lexicons of the other languages.
-pub const LEXICONS: &[(&str, &str)] = &[];
+pub const LEXICONS: &[(&str, &str)] = &[
+    ("ar", include_str!("../data/lexicon/ar.toml")),
+    ("de", include_str!("../data/lexicon/de.toml")),
+    ("es", include_str!("../data/lexicon/es.toml")),
+    ("fr", include_str!("../data/lexicon/fr.toml")),
+    ("it", include_str!("../data/lexicon/it.toml")),
+    ("nl", include_str!("../data/lexicon/nl.toml")),
+    ("pl", include_str!("../data/lexicon/pl.toml")),
+    ("pt", include_str!("../data/lexicon/pt.toml")),
+    ("ru", include_str!("../data/lexicon/ru.toml")),
+    ("tr", include_str!("../data/lexicon/tr.toml")),
+    ("zh", include_str!("../data/lexicon/zh.toml")),
+];
 
 /// The fixed sentences, by language.
 pub const PHRASES: &[(&str, &str)] = &[

@@ -2,6 +2,8 @@
 //! may be in, as far as its script and commonest words tell.
 
 use crate::text::{Sentence, sentences};
+use std::collections::HashMap;
+use std::sync::OnceLock;
 
 /// Code and English name.
 pub const LANGUAGES: &[(&str, &str)] = &[
@@ -104,12 +106,20 @@ pub fn code(tag: &str) -> Option<&'static str> {
 /// The commonest words of the languages that are written in Latin letters, in
 /// their normalised form.
 const COMMON: &[(&str, &[&str])] = &[
-    ("en", &["the", "and", "my", "is", "have", "with", "of", "to", "in", "has", "for", "was", "pain", "i", "a", "no"]),
+    (
+        "en",
+        &[
+            "what", "are", "about", "please", "tell", "she", "it", "does", "been", "had", "from", "or", "this", "that",
+            "you", "your", "can", "how", "when", "her", "his", "not", "which", "who", "were", "after", "since", "any",
+            "if", "get", "would", "should", "there", "they", "could", "did", "the", "and", "my", "is", "have", "with",
+            "of", "to", "in", "has", "for", "was", "pain", "i", "a", "no",
+        ],
+    ),
     (
         "es",
         &[
-            "el", "la", "los", "me", "mi", "tengo", "con", "que", "de", "y", "desde", "muy", "una", "del", "se",
-            "esta", "por", "no",
+            "en", "un", "le", "ha", "mis", "su", "el", "la", "los", "me", "mi", "tengo", "con", "que", "de", "y",
+            "desde", "muy", "una", "del", "se", "esta", "por", "no",
         ],
     ),
     (
@@ -129,15 +139,15 @@ const COMMON: &[(&str, &[&str])] = &[
     (
         "it",
         &[
-            "il", "la", "mi", "ho", "con", "che", "di", "e", "mio", "mia", "da", "molto", "non", "del", "una", "al",
-            "sono", "nel",
+            "ha", "le", "si", "un", "gli", "sta", "ed", "il", "la", "mi", "ho", "con", "che", "di", "e", "mio", "mia",
+            "da", "molto", "non", "del", "una", "al", "sono", "nel",
         ],
     ),
     (
         "pt",
         &[
-            "o", "a", "estou", "tenho", "com", "que", "de", "e", "meu", "minha", "nao", "muito", "uma", "do", "da",
-            "no", "desde", "dor",
+            "ha", "tive", "em", "um", "ele", "ela", "esta", "na", "os", "me", "o", "a", "estou", "tenho", "com", "que",
+            "de", "e", "meu", "minha", "nao", "muito", "uma", "do", "da", "no", "desde", "dor",
         ],
     ),
     (
@@ -176,8 +186,23 @@ pub fn common_words(sentence: &Sentence, code: &str) -> usize {
     if let Some(script) = script {
         return sentence.tokens.iter().filter(|t| t.word.starts_with(|c| script.contains(&c))).count();
     }
-    let Some((_, words)) = COMMON.iter().find(|(c, _)| *c == code) else { return 0 };
-    sentence.tokens.iter().filter(|t| t.word.len() > 1 && words.contains(&t.word.as_str())).count()
+    let Some(place) = COMMON.iter().position(|(c, _)| *c == code) else { return 0 };
+    sentence.tokens.iter().filter(|token| languages_of(&token.word) & (1 << place) != 0).count()
+}
+
+/// The languages of [`COMMON`] of which a word is common, a bit each.
+fn languages_of(word: &str) -> u16 {
+    static WORDS: OnceLock<HashMap<&'static str, u16>> = OnceLock::new();
+    let words = WORDS.get_or_init(|| {
+        let mut words = HashMap::new();
+        for (place, (_, list)) in COMMON.iter().enumerate() {
+            for word in list.iter().filter(|word| word.len() > 1) {
+                *words.entry(*word).or_default() |= 1 << place;
+            }
+        }
+        words
+    });
+    words.get(word).copied().unwrap_or_default()
 }
 
 /// Whether a fifth of the words are common words of a language with a lexicon.
@@ -189,31 +214,51 @@ pub fn known(text: &str) -> bool {
     most.is_some_and(|most| most > 0 && most * 5 >= words)
 }
 
-/// The languages with a lexicon that the text may be in. A guess too many can
-/// only add findings; where no common word is known ("Brustschmerzen"), all
-/// that are written in its letters.
+/// The languages with a lexicon that some sentence of the text may be in.
 #[must_use]
 pub fn guess(text: &str) -> Vec<&'static str> {
     let mut found = Vec::new();
-    let any = |range: std::ops::RangeInclusive<char>| text.chars().any(|c| range.contains(&c));
-    if any('\u{400}'..='\u{4ff}') {
+    for sentence in sentences(text) {
+        for code in guess_sentence(&sentence) {
+            if !found.contains(&code) {
+                found.push(code);
+            }
+        }
+    }
+    found
+}
+
+/// The languages with a lexicon that a sentence may be in, beside English. A
+/// guess too many can only add findings; where no common word is known
+/// ("Brustschmerzen"), all that are written in its letters. Only the sentence
+/// decides, so that no other sentence hides what it says.
+#[must_use]
+pub fn guess_sentence(sentence: &Sentence) -> Vec<&'static str> {
+    let mut found = Vec::new();
+    let any = |fits: &dyn Fn(char) -> bool| sentence.tokens.iter().any(|t| t.word.chars().any(fits));
+    if any(&|c| ('\u{400}'..='\u{4ff}').contains(&c)) {
         found.push("ru");
     }
-    if any('\u{600}'..='\u{6ff}') {
+    if any(&|c| ('\u{600}'..='\u{6ff}').contains(&c)) {
         found.push("ar");
     }
-    if any('\u{4e00}'..='\u{9fff}') {
+    if any(&|c| ('\u{4e00}'..='\u{9fff}').contains(&c)) {
         found.push("zh");
     }
-    if !text.chars().any(|c| c.is_ascii_alphabetic()) {
+    if !any(&|c| c.is_ascii_alphabetic()) {
         return found;
     }
-    let sentences = sentences(text);
-    let count = |code: &str| sentences.iter().map(|s| common_words(s, code)).sum::<usize>();
-    let counts: Vec<(&'static str, usize)> = COMMON.iter().map(|(code, _)| (*code, count(code))).collect();
+    let mut counts: Vec<(&'static str, usize)> = COMMON.iter().map(|(code, _)| (*code, 0)).collect();
+    for token in &sentence.tokens {
+        let languages = languages_of(&token.word);
+        for (place, (_, count)) in counts.iter_mut().enumerate() {
+            *count += usize::from(languages >> place & 1);
+        }
+    }
     let most = counts.iter().map(|(_, n)| *n).max().unwrap_or(0);
-    // A short message ("dolor en el pecho") has few common words.
-    let likely = counts.iter().filter(|(code, n)| n * 2 >= most && *code != "en");
+    // A short sentence ("dolor en el pecho") has few common words; one alone
+    // tells nothing.
+    let likely = counts.iter().filter(|(code, n)| (most < 2 || n * 2 >= most) && *code != "en");
     found.extend(likely.map(|(code, _)| *code));
     found
 }

@@ -9,6 +9,7 @@ pub mod assess;
 pub mod base;
 pub mod cancer;
 pub mod data;
+pub mod gate;
 pub mod image;
 pub mod input;
 pub mod languages;

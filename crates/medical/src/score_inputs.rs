@@ -4,8 +4,8 @@ use crate::assess::Assessment;
 use crate::base::Base;
 use crate::input::Input;
 use crate::rank::Sex;
-use crate::rule::Measure;
-use crate::score::Inputs;
+use crate::rule::{Measure, Values};
+use crate::score::{InputKind, Inputs, evaluate, inputs as declared};
 
 /// mg/dL of blood urea nitrogen in one mmol/L of urea.
 const BUN_MG_DL_PER_UREA_MMOL_L: f64 = 2.801;
@@ -29,18 +29,20 @@ pub fn id(name: &str) -> &str {
 enum Worse {
     Low,
     High,
+    /// The one with the most points of NEWS2.
+    Sign,
     /// The one further from this.
     From(f64),
 }
 
 /// Names of a measured value, its worse end, and the factor to the score's unit.
 const VALUES: &[(Measure, Worse, f64, &[&str])] = &[
-    (Measure::RespiratoryRate, Worse::From(16.0), 1.0, &["respiratory_rate"]),
+    (Measure::RespiratoryRate, Worse::Sign, 1.0, &["respiratory_rate"]),
     (Measure::Spo2, Worse::Low, 1.0, &["spo2_percent"]),
-    (Measure::Systolic, Worse::From(120.0), 1.0, &["systolic_mmhg", "systolic_bp"]),
+    (Measure::Systolic, Worse::Sign, 1.0, &["systolic_mmhg", "systolic_bp"]),
     (Measure::Diastolic, Worse::From(75.0), 1.0, &["diastolic_mmhg", "diastolic_bp"]),
-    (Measure::HeartRate, Worse::From(70.0), 1.0, &["heart_rate_bpm"]),
-    (Measure::Temperature, Worse::From(37.0), 1.0, &["temperature_c"]),
+    (Measure::HeartRate, Worse::Sign, 1.0, &["heart_rate_bpm"]),
+    (Measure::Temperature, Worse::Sign, 1.0, &["temperature_c"]),
     (Measure::Age, Worse::Low, 1.0, &["age_years", "age"]),
     (Measure::Creatinine, Worse::High, 1.0, &["creatinine_mg_dl"]),
     (Measure::Urea, Worse::High, 1.0, &["urea_mmol_l"]),
@@ -79,6 +81,32 @@ const FLAGS: &[(&[&str], &[&str])] = &[
     (&["smoking"], &["smoker"]),
 ];
 
+/// The reading of a vital sign that has the most points of NEWS2, within what its input takes. Points rise towards both
+/// ends of a sign's range, so the least and the greatest reading are all that have to be compared, and a further reading
+/// never lowers them.
+#[must_use]
+pub fn worst_sign(values: &Values, measure: Measure, name: &str) -> Option<f64> {
+    let (low, high) = (values.low(measure)?, values.high(measure)?);
+    let [low, high] = [low, high].map(|value| within("news2", name, value));
+    let points = |value: f64| {
+        let mut one = Inputs::default();
+        one.set(name, value);
+        evaluate("news2", &one).and_then(|score| score.min).unwrap_or(0.0)
+    };
+    Some(if points(high) > points(low) { high } else { low })
+}
+
+/// A value that is read, at the nearest end of what an input of a score takes: a score refuses what is beyond it, and an
+/// alarm must not be lost by that.
+#[must_use]
+pub fn within(id: &str, name: &str, value: f64) -> f64 {
+    let declared = declared(id).and_then(|inputs| inputs.iter().find(|input| input.name == name));
+    match declared.map(|input| input.kind) {
+        Some(InputKind::Number { low, high } | InputKind::Whole { low, high }) => value.clamp(low, high),
+        _ => value,
+    }
+}
+
 /// The inputs that are known.
 #[must_use]
 pub fn inputs(base: &Base, input: &Input, a: &Assessment) -> Inputs {
@@ -89,6 +117,7 @@ pub fn inputs(base: &Base, input: &Input, a: &Assessment) -> Inputs {
         let value = match worse {
             Worse::Low => low,
             Worse::High => high,
+            Worse::Sign => names.first().and_then(|name| worst_sign(values, measure, name)).unwrap_or(low),
             Worse::From(normal) if (low - normal).abs() > (high - normal).abs() => low,
             Worse::From(_) => high,
         };

@@ -1,5 +1,12 @@
-//! Published worked values that the running program computes again.
+//! Published worked values and examples that the running program computes again.
 
+use crate::answer::Cites;
+use crate::answer::cancer::{self, SiteStatus};
+use crate::answer::common::{Setting, common};
+use crate::assess::assess;
+use crate::base::Base;
+use crate::cancer::request::CancerRequest;
+use crate::input::Audience;
 use crate::score::{Inputs, evaluate};
 
 /// A score, its inputs and the value of the publication.
@@ -74,4 +81,36 @@ pub fn scores() -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Unexplained haemoptysis, which NICE NG12 1.1.1 refers at 40 years and over.
+const REFERRED: (&str, &str, f64) = ("ng12-1.1.1", "coughing up blood", 60.0);
+/// The same in a child, whom the recommendation does not name.
+const NOT_REFERRED_AGE: f64 = 12.0;
+
+/// Tests the referral rules for cancer: one is met by its example, and is not met outside its age.
+///
+/// # Errors
+/// What does not hold.
+pub fn cancer(base: &Base) -> Result<(), String> {
+    let (rule, symptoms, age) = REFERRED;
+    if !meets(base, rule, symptoms, age)? {
+        return Err(format!("the referral rule {rule} is not met by its example"));
+    }
+    if meets(base, rule, symptoms, NOT_REFERRED_AGE)? {
+        return Err(format!("the referral rule {rule} is met outside its age"));
+    }
+    Ok(())
+}
+
+fn meets(base: &Base, rule: &str, symptoms: &str, age: f64) -> Result<bool, String> {
+    let request = CancerRequest { age, symptoms: Some(symptoms.to_owned()), ..CancerRequest::default() };
+    let input = request.input("en", Audience::Professional);
+    let assessment = assess(base, &input).map_err(|error| error.msg.to_owned())?;
+    let mut cites = Cites::new(base);
+    let setting = Setting { emergency_number: String::new(), ruleset: String::new() };
+    let triage = common(base, &input, &assessment, &setting, &mut cites).triage;
+    let answer = cancer::cancer(base, &input, &assessment, &request, &triage, &mut cites);
+    let met = answer.sites.iter().filter(|site| site.status != SiteStatus::NotedBelowThreshold);
+    Ok(met.flat_map(|site| &site.recommendations).any(|recommendation| recommendation.rule_id == rule))
 }

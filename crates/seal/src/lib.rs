@@ -1,4 +1,4 @@
-//! Files encrypted and authenticated with a passphrase.
+//! Files encrypted and authenticated with a passphrase, and single records with a key ([`RecordKey`]).
 //!
 //! A file begins with a header: `"MUSTSEA1"`, the costs of argon2id (memory in KiB, passes, lanes: u32 each,
 //! little-endian), a random salt of 16 bytes, and 16 bytes that distinguish a wrong passphrase from a damaged file. Salt
@@ -14,6 +14,7 @@
 
 mod passphrase;
 mod reader;
+mod record;
 mod sealer;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ mod writer;
 
 pub use passphrase::Passphrase;
 pub use reader::OpenReader;
+pub use record::{RECORD_OVERHEAD, RECORD_SALT, RecordKey, RecordSecret};
 pub use sealer::Sealer;
 pub use writer::SealWriter;
 

@@ -65,16 +65,26 @@ pub(crate) struct DerivedKey {
 
 /// Derives the key of a file. Takes `costs.m_kib` of memory and a good fraction of a second.
 pub(crate) fn derive(passphrase: &Passphrase, salt: &[u8], costs: Costs) -> Result<DerivedKey, SealError> {
-    if costs.m_kib > MOST.m_kib || costs.t > MOST.t || costs.p > MOST.p {
-        return Err(SealError::TooCostly);
-    }
-    let params = Params::new(costs.m_kib, costs.t, costs.p, Some(KEY + CHECK)).map_err(|_| SealError::TooCostly)?;
-    let mut derived = [0; KEY + CHECK];
-    let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
-    argon2.hash_password_into(passphrase.0.as_bytes(), salt, &mut derived).map_err(|_| SealError::TooCostly)?;
+    let derived: [u8; KEY + CHECK] = derive_key(passphrase, salt, costs)?;
     let (key, rest) = derived.split_at(KEY);
     let key = UnboundKey::new(&CHACHA20_POLY1305, key).map_err(|_| SealError::Damaged)?;
     let mut check = [0; CHECK];
     check.copy_from_slice(rest);
     Ok(DerivedKey { key: LessSafeKey::new(key), check })
+}
+
+/// Derives bytes from a passphrase by argon2id.
+pub(crate) fn derive_key<const N: usize>(
+    passphrase: &Passphrase,
+    salt: &[u8],
+    costs: Costs,
+) -> Result<[u8; N], SealError> {
+    if costs.m_kib > MOST.m_kib || costs.t > MOST.t || costs.p > MOST.p {
+        return Err(SealError::TooCostly);
+    }
+    let params = Params::new(costs.m_kib, costs.t, costs.p, Some(N)).map_err(|_| SealError::TooCostly)?;
+    let mut derived = [0; N];
+    let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+    argon2.hash_password_into(passphrase.0.as_bytes(), salt, &mut derived).map_err(|_| SealError::TooCostly)?;
+    Ok(derived)
 }

@@ -74,11 +74,15 @@ pub enum Tree {
     MemoryChanges,
     /// Minutes in which the medical interface was available. Nothing clinical.
     MedicalUptime,
+    /// Kept medical conversations, each sealed.
+    MedicalConversations,
+    /// Notices to owners of medical conversations that others have read. Nothing clinical.
+    MedicalNotices,
 }
 
 impl Tree {
     /// All trees, in a fixed order.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 33] = [
         Self::Meta,
         Self::Keys,
         Self::Limits,
@@ -110,6 +114,8 @@ impl Tree {
         Self::MemoryExpiry,
         Self::MemoryChanges,
         Self::MedicalUptime,
+        Self::MedicalConversations,
+        Self::MedicalNotices,
     ];
 
     /// Returns the newest schema among the records of this tree that are upgraded when they are read
@@ -158,6 +164,8 @@ impl Tree {
             Self::MemoryExpiry => "memory_expiry",
             Self::MemoryChanges => "memory_changes",
             Self::MedicalUptime => "medical_uptime",
+            Self::MedicalConversations => "medical_conversations",
+            Self::MedicalNotices => "medical_notices",
         }
     }
 

@@ -17,6 +17,9 @@ use crate::error::HttpError;
 use crate::medical::Medical;
 use crate::respond::RequestId;
 
+/// Most query parameters that are named as ignored.
+const MAX_PARAMETERS: usize = 20;
+
 /// A request that is being answered.
 pub struct Answering<'a> {
     pub base: &'static Base,
@@ -25,6 +28,8 @@ pub struct Answering<'a> {
     begun: Instant,
     request_id: String,
     timestamp: String,
+    /// Query parameters: no route of the interface has any.
+    parameters: Vec<String>,
 }
 
 /// The first members of an answer.
@@ -74,6 +79,7 @@ impl<'a> Answering<'a> {
             begun: Instant::now(),
             request_id,
             timestamp: app.clock.now().rfc3339(),
+            parameters: parameters(http.query_string()),
         })
     }
 
@@ -87,6 +93,12 @@ impl<'a> Answering<'a> {
         Head { success: true, request_id: self.request_id.clone(), timestamp: self.timestamp.clone() }
     }
 
+    /// The names of all that was sent and has no field: members of the body, parameters of the query.
+    pub fn ignored(&self, mut members: Vec<String>) -> Vec<String> {
+        members.extend(self.parameters.iter().cloned());
+        members
+    }
+
     /// The identifier of the request.
     pub fn request_id(&self) -> &str {
         &self.request_id
@@ -96,4 +108,10 @@ impl<'a> Answering<'a> {
     pub fn finish(self) {
         self.medical.latencies.add(self.begun.elapsed());
     }
+}
+
+/// Names of query parameters, bounded in number and length.
+fn parameters(query: &str) -> Vec<String> {
+    let names = query.split('&').filter_map(|pair| pair.split('=').next()).filter(|name| !name.is_empty());
+    names.take(MAX_PARAMETERS).map(|name| format!("query.{}", name.chars().take(64).collect::<String>())).collect()
 }

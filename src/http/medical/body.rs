@@ -5,6 +5,7 @@ use muster_medical::input::{Audience, CreatinineUnit, GlucoseUnit, TroponinUnit}
 use muster_request::{Fields, Rejection, Request};
 use serde_json::{Map, Value};
 
+use super::conversations::{GivenConversation, conversation_id};
 use super::enumerated::{GivenSex, history, list, sentences};
 use super::enumerated::{
     audience, bnp_assay, consciousness, creatinine_unit, glucose_unit, language, sex, specialty, troponin_unit,
@@ -268,6 +269,10 @@ pub struct ConsultationRequest {
     /// `extracted` of the last answer, which is joined to this message: the server keeps nothing.
     #[request(with = previous, schema = Option<crate::schema::AnyObject>)]
     pub previous: Option<PreviousAnswer>,
+    /// Where the operator keeps conversations: `new` begins one, and the identifier of one (`con_…`) goes on with it, so
+    /// that what it said before is joined to this message. Without it nothing is kept.
+    #[request(rename = "conversationId", with = conversation_id, schema = Option<String>)]
+    pub conversation: Option<GivenConversation>,
 }
 
 impl MedicalBody for ConsultationRequest {
@@ -319,6 +324,7 @@ pub struct CancerRequest {
     /// Required with `images`: `xray`, `mammography`, `ct`, `mri`, `ultrasound`, `pet`, `dermoscopy`, `clinical_photo`,
     /// `histopathology`, `endoscopy` or `other`.
     #[request(rename = "imagingType", with = imaging_type, schema = String)]
+    #[allow(dead_code, reason = "says what pictures are to whom they may be sent; no check depends on it")]
     pub imaging_type: Option<&'static str>,
     #[request(nested)]
     pub labs: Option<CancerLabs>,

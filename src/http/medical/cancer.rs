@@ -81,7 +81,7 @@ fn answer(
     }
     let cancer = cancer(base, &input, &assessment, &request, &common.triage, &mut cites);
     let own = Assessed { cancer, images: blocks(pictures) };
-    Ok(Answer { head: answering.head(), common, own, citations: cites.finish(), ignored })
+    Ok(Answer { head: answering.head(), common, own, citations: cites.finish(), ignored: answering.ignored(ignored) })
 }
 
 /// `default` is the jurisdiction of the configuration.

@@ -345,10 +345,36 @@ pub struct ConsultationTokens {
 
 #[derive(Debug, ToSchema)]
 pub struct ConsultationPhrasing {
-    /// `rules` or `model`.
+    /// `rules` or `model`: who wrote the explanation. All else is of the rules.
     by: String,
-    /// Checks that a model's text failed.
+    /// Provider that phrased or translated.
+    #[schema(required = false)]
+    provider: Option<String>,
+    /// Checks that a model's text failed: `call_dropped`, `uncited`, `unknown_citation`, `number`, `drug`, `dose`,
+    /// `condition`, `reassurance`, `level`, `instructions` or `form`. The rules' text stands in then.
     rejected: Vec<String>,
+}
+
+/// The conversation that an answer was kept in.
+#[derive(Debug, ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub struct KeptConversation {
+    /// RFC 3339, UTC. It ends then unless it goes on.
+    ends_at: String,
+    turns: u32,
+}
+
+/// Somebody else has read one of your conversations.
+#[derive(Debug, ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub struct AccessNotice {
+    conversation_id: String,
+    /// RFC 3339, UTC.
+    at: String,
+    /// Identifier of the key that read it.
+    by: String,
+    /// The reason that was given.
+    reason: String,
 }
 
 /// The answer to a consultation.
@@ -371,4 +397,15 @@ pub struct ConsultationAnswer {
     model: String,
     tokens: ConsultationTokens,
     phrasing: ConsultationPhrasing,
+    /// The English response, where a provider has translated its body.
+    #[schema(required = false)]
+    response_original: Option<String>,
+    /// The conversation that this was kept in.
+    #[schema(required = false)]
+    conversation_id: Option<String>,
+    #[schema(required = false)]
+    conversation: Option<KeptConversation>,
+    /// Readings of your conversations by others since the last answer, each told once.
+    #[schema(required = false)]
+    notices: Vec<AccessNotice>,
 }

@@ -11,11 +11,7 @@ use muster_request::Fields;
 pub type GivenSex = Option<Sex>;
 
 /// Reads one of several words.
-pub fn one_of<T>(
-    fields: &mut Fields<'_>,
-    name: &str,
-    words: impl IntoIterator<Item = (&'static str, T)>,
-) -> Option<T> {
+pub fn one_of<T>(fields: &mut Fields<'_>, name: &str, words: impl IntoIterator<Item = (&'static str, T)>) -> Option<T> {
     let text = fields.string(name)?;
     let mut accepted = Vec::new();
     for (word, value) in words {
@@ -29,8 +25,7 @@ pub fn one_of<T>(
 }
 
 pub fn sex(fields: &mut Fields<'_>, name: &str) -> Option<GivenSex> {
-    let words =
-        [("female", Some(Sex::Female)), ("male", Some(Sex::Male)), ("intersex", None), ("unknown", None)];
+    let words = [("female", Some(Sex::Female)), ("male", Some(Sex::Male)), ("intersex", None), ("unknown", None)];
     one_of(fields, name, words)
 }
 

@@ -4,6 +4,7 @@ mod answering;
 mod body;
 mod cancer;
 mod chat;
+mod conversations;
 mod described;
 mod described_cancer;
 mod enumerated;
@@ -13,6 +14,7 @@ mod previous;
 mod protocols;
 mod reader;
 mod status;
+mod streamed;
 
 use crate::route::operations;
 
@@ -21,4 +23,6 @@ operations! {
     protocols::lookup,
     status::status,
     cancer::assess,
+    conversations::get,
+    conversations::delete,
 }

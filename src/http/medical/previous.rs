@@ -22,7 +22,8 @@ pub fn previous(fields: &mut Fields<'_>, name: &str) -> Option<PreviousAnswer> {
         previous.absent = concepts(fields, "absent").into_iter().filter_map(id).collect();
         for name in ["vitals", "labs"] {
             let values = fields.value(name).and_then(Value::as_object);
-            let numbers = values.into_iter().flatten().filter_map(|(field, value)| Some((field.clone(), value.as_f64()?)));
+            let numbers =
+                values.into_iter().flatten().filter_map(|(field, value)| Some((field.clone(), value.as_f64()?)));
             previous.values.extend(numbers.take(MAX_CONCEPTS));
         }
         PreviousAnswer(previous)

@@ -72,5 +72,5 @@ fn answer(
         vital_assessment: vitals(&assessment, &mut cites),
         cards: cards(base, &assessment.triage.fired, ranked, answering.request_id()),
     };
-    Ok(Answer { head: answering.head(), common, own, citations: cites.finish(), ignored })
+    Ok(Answer { head: answering.head(), common, own, citations: cites.finish(), ignored: answering.ignored(ignored) })
 }

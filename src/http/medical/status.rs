@@ -1,13 +1,14 @@
 //! Status of the medical interface.
 
 use actix_web::{HttpResponse, web};
-use muster_clinical::Knowledge;
+use muster_clinical::{Capabilities, Knowledge};
 use muster_medical::base::{ReviewStatus, VERSION};
 use muster_medical::{languages, score};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::app::App;
+use crate::config::Phrasing;
 use crate::error::HttpError;
 use crate::error::sets::{CallErrors, Medical};
 use crate::guard::{Guarded, MedicalStatus};
@@ -27,7 +28,7 @@ pub struct StatusReport {
     /// Median of the last 1,000 answers, else of the self-tests.
     #[schema(example = "1.8ms")]
     pub latency: String,
-    pub capabilities: Capabilities,
+    pub capabilities: CapabilityFlags,
     pub details: Details,
     /// RFC 3339, UTC.
     pub timestamp: String,
@@ -35,16 +36,26 @@ pub struct StatusReport {
 
 /// Each is true while its self-test passes.
 #[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Capabilities {
-    pub triage: bool,
-    pub clinical_protocols: bool,
-    pub scores: bool,
-    pub consultation: bool,
-    pub cancer_referral_rules: bool,
-    pub image_headers: bool,
-    /// No model of this server reads images.
-    pub image_interpretation: bool,
+pub struct CapabilityFlags {
+    /// Red flags fire on their examples, and their protocols are returned.
+    #[serde(rename = "clinicalCDSS")]
+    pub clinical_cdss: bool,
+    /// The consultation about an emergency begins with the call for help.
+    #[serde(rename = "medicalAI")]
+    pub medical_ai: bool,
+    /// Referral rules are met by their examples. No image is interpreted.
+    #[serde(rename = "cancerDiagnosis")]
+    pub cancer_diagnosis: bool,
+    /// Calls to action and a lexicon in every language that has fixed lines.
+    #[serde(rename = "multiLanguage")]
+    pub multi_language: bool,
+}
+
+impl From<Capabilities> for CapabilityFlags {
+    fn from(tested: Capabilities) -> Self {
+        let Capabilities { clinical_cdss, medical_ai, cancer_diagnosis, multi_language } = tested;
+        Self { clinical_cdss, medical_ai, cancer_diagnosis, multi_language }
+    }
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -59,8 +70,10 @@ pub struct Details {
     pub scores: usize,
     /// Languages with fixed lines of their own.
     pub languages: Vec<&'static str>,
-    /// `rules`: no model phrases.
+    /// `rules`, or `model` where a provider may phrase and translate.
     pub phrasing: &'static str,
+    /// Hours for which conversations are kept; 0 keeps nothing.
+    pub keep_hours: u64,
     pub image_model: Option<String>,
     pub cancer_diagnosis: &'static str,
     pub latency: Latency,
@@ -100,7 +113,10 @@ pub struct Safeguard {
 /// Controls that this server has, with the paragraph they belong to.
 const SAFEGUARDS: &[(&str, &str)] = &[
     ("unique API key for each client, scope `medical` granted by the operator only", "164.312(a)(1), (a)(2)(i)"),
-    ("nothing clinical is stored, logged, traced or counted", "164.312(a)(1)"),
+    ("nothing clinical is logged, traced or counted, and by default nothing is stored", "164.312(a)(1)"),
+    ("access in an emergency for a stated reason, audited and told to the owner", "164.312(a)(2)(ii)"),
+    ("kept conversations are encrypted and end on time", "164.312(a)(2)(iv), (e)(2)(ii)"),
+    ("kept conversations are authenticated with their identifier and owner", "164.312(c)(2)"),
     ("audit log of access rights and settings", "164.312(b)"),
     ("hash of the data in every response", "164.312(c)(1)"),
     ("keys are stored hashed and compared in constant time", "164.312(d)"),
@@ -119,7 +135,10 @@ pub async fn status(_guard: Guarded<MedicalStatus>, app: web::Data<App>) -> Resu
         Ok(knowledge) => (Some(knowledge), None),
         Err(defect) => (None, Some(defect)),
     };
-    let overdue = knowledge.map_or(0, |knowledge| knowledge.overdue(today));
+    let overdue = knowledge.as_ref().map_or(0, |knowledge| knowledge.overdue(today));
+    let base = knowledge.as_ref().map(|knowledge| knowledge.base());
+    let live = app.live();
+    let settings = &live.config.medical;
     let works = knowledge.is_some();
     let status = match (works, overdue) {
         (false, _) => "unavailable",
@@ -128,7 +147,7 @@ pub async fn status(_guard: Guarded<MedicalStatus>, app: web::Data<App>) -> Resu
     };
     let latency = app.medical.latencies.summary().or_else(|| app.medical.probes.summary());
     let mut safeguards: Vec<(&str, &str)> = SAFEGUARDS.to_vec();
-    if app.live().config.server.tls.on() {
+    if live.config.server.tls.on() {
         safeguards.push(("TLS", "164.312(e)(1)"));
     }
     Ok(HttpResponse::Ok().json(StatusReport {
@@ -136,24 +155,17 @@ pub async fn status(_guard: Guarded<MedicalStatus>, app: web::Data<App>) -> Resu
         status,
         uptime: format!("{:.2}%", availability.percent()),
         latency: latency.map_or_else(|| "unknown".to_owned(), |latency| format!("{:.1}ms", latency.p50_ms)),
-        capabilities: Capabilities {
-            triage: works,
-            clinical_protocols: works,
-            scores: works,
-            consultation: works,
-            cancer_referral_rules: works,
-            image_headers: works,
-            image_interpretation: false,
-        },
+        capabilities: CapabilityFlags::from(if works { app.medical.capabilities() } else { Capabilities::default() }),
         details: Details {
             kb_version: VERSION,
-            ruleset: app.medical.ruleset().map(str::to_owned),
-            protocols: knowledge.map_or(0, |knowledge| knowledge.base().protocols.len()),
-            red_flag_rules: knowledge.map_or(0, |knowledge| knowledge.base().rules.len()),
-            specialties: knowledge.map_or(0, |knowledge| knowledge.base().specialties.len()),
+            ruleset: app.medical.ruleset(),
+            protocols: base.map_or(0, |base| base.protocols.len()),
+            red_flag_rules: base.map_or(0, |base| base.rules.len()),
+            specialties: base.map_or(0, |base| base.specialties.len()),
             scores: score::all().len(),
             languages: languages::SPOKEN.to_vec(),
-            phrasing: "rules",
+            phrasing: if settings.phrasing == Phrasing::Model { "model" } else { "rules" },
+            keep_hours: settings.keep_hours,
             image_model: None,
             cancer_diagnosis: "referral rules, published models; no image interpreted",
             latency: Latency {
@@ -162,7 +174,7 @@ pub async fn status(_guard: Guarded<MedicalStatus>, app: web::Data<App>) -> Resu
                 samples: app.medical.latencies.summary().map_or(0, |latency| latency.samples),
             },
             down_seconds: availability.down_minutes * 60,
-            reviewed: knowledge.map_or(Reviewed { protocols: 0, rules: 0, by: Vec::new() }, reviewed),
+            reviewed: knowledge.as_deref().map_or(Reviewed { protocols: 0, rules: 0, by: Vec::new() }, reviewed),
             overdue,
             safeguards: safeguards.into_iter().map(|(control, cfr)| Safeguard { control, cfr }).collect(),
             defect,

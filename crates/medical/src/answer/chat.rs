@@ -48,10 +48,59 @@ pub struct SpecialtyNote {
     pub inferred: bool,
 }
 
+/// What a paragraph of a response is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    Call,
+    Script,
+    Signs,
+    Understood,
+    Considerations,
+    Actions,
+    Changes,
+    SafetyNet,
+    Questions,
+    Limits,
+}
+
+impl Part {
+    /// Whether it is a fixed line in the asked language, which no model
+    /// writes or translates.
+    #[must_use]
+    pub const fn is_fixed(self) -> bool {
+        matches!(self, Self::Call | Self::Script | Self::Signs | Self::SafetyNet | Self::Limits)
+    }
+
+    /// Whether it explains, which a model may do in other words.
+    #[must_use]
+    pub const fn explains(self) -> bool {
+        matches!(self, Self::Understood | Self::Considerations | Self::Actions)
+    }
+}
+
+/// A paragraph of a response.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Paragraph {
+    pub part: Part,
+    pub text: String,
+}
+
+/// The text of paragraphs.
+#[must_use]
+pub fn joined<'a>(paragraphs: impl IntoIterator<Item = &'a Paragraph>) -> String {
+    paragraphs.into_iter().map(|p| p.text.as_str()).collect::<Vec<_>>().join("\n\n")
+}
+
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Consultation {
     pub response: String,
+    /// The same by paragraphs.
+    #[serde(skip)]
+    pub paragraphs: Vec<Paragraph>,
+    /// The steps that the response names.
+    #[serde(skip)]
+    pub actions: Vec<Advice>,
     pub specialty: Option<SpecialtyNote>,
     pub considerations: Vec<Consideration>,
     pub questions: Vec<Question>,
@@ -74,17 +123,18 @@ pub fn consultation(base: &Base, input: &Input, a: &Assessment, number: &str, ci
     let safety_net = safety_net(base, a, cites);
     let mut answer = Consultation {
         response: String::new(),
+        paragraphs: Vec::new(),
+        actions: actions(base, input, a, cites),
         specialty: specialty(base, input, a),
         considerations,
         questions,
         self_care,
         safety_net,
     };
-    let actions = actions(base, input, a, cites);
-    answer.response = match base.phrases.of(&input.language) {
-        Some(spoken) => Writer { base, input, a, spoken, number }.write(&answer, &actions, script),
-        None => String::new(),
-    };
+    if let Some(spoken) = base.phrases.of(&input.language) {
+        answer.paragraphs = Writer { base, input, a, spoken, number }.write(&answer, script);
+    }
+    answer.response = joined(&answer.paragraphs);
     answer
 }
 
@@ -248,27 +298,28 @@ struct Writer<'a> {
 impl Writer<'_> {
     /// Order: call to action, what was understood, what may fit, what to do,
     /// what would change this, questions, limits.
-    fn write(&self, answer: &Consultation, actions: &[Advice], script: Option<Script>) -> String {
-        let mut parts = vec![self.spoken.call(self.a.triage.level, self.a.triage.basis, self.number)];
+    fn write(&self, answer: &Consultation, script: Option<Script>) -> Vec<Paragraph> {
+        let mut parts = vec![(Part::Call, self.spoken.call(self.a.triage.level, self.a.triage.basis, self.number))];
         if let Some(script) = script {
-            parts.push(self.spoken.script(script, self.number));
+            parts.push((Part::Script, self.spoken.script(script, self.number)));
         }
         if self.a.triage.level.is_none() {
-            parts.push(list(None, self.spoken.signs().iter().cloned()));
+            parts.push((Part::Signs, list(None, self.spoken.signs().iter().cloned())));
         }
-        parts.push(self.understood());
+        parts.push((Part::Understood, self.understood()));
         let considerations = answer.considerations.iter().map(|c| format!("{}{} ({})", c.title, marks(&c.cite), c.why));
-        parts.push(list(Some(self.spoken.heading("considerations")), considerations));
+        parts.push((Part::Considerations, list(Some(self.spoken.heading("considerations")), considerations)));
         if script.is_none() {
-            let steps = actions.iter().chain(&answer.self_care).map(line);
-            parts.push(list(Some(self.spoken.heading("do")), steps));
+            let steps = answer.actions.iter().chain(&answer.self_care).map(line);
+            parts.push((Part::Actions, list(Some(self.spoken.heading("do")), steps)));
         }
-        parts.push(list(Some(self.spoken.heading("changes")), answer.safety_net.iter().map(line)));
-        parts.push(self.spoken.safety_net(self.number));
-        parts.push(list(Some(self.spoken.heading("questions")), answer.questions.iter().map(|q| q.text.clone())));
-        parts.push(format!("{}: {}", self.spoken.heading("limits"), self.spoken.limits()));
-        parts.retain(|p| !p.trim().is_empty());
-        parts.join("\n\n")
+        parts.push((Part::Changes, list(Some(self.spoken.heading("changes")), answer.safety_net.iter().map(line))));
+        parts.push((Part::SafetyNet, self.spoken.safety_net(self.number)));
+        let questions = answer.questions.iter().map(|q| q.text.clone());
+        parts.push((Part::Questions, list(Some(self.spoken.heading("questions")), questions)));
+        parts.push((Part::Limits, format!("{}: {}", self.spoken.heading("limits"), self.spoken.limits())));
+        parts.retain(|(_, text)| !text.trim().is_empty());
+        parts.into_iter().map(|(part, text)| Paragraph { part, text }).collect()
     }
 
     fn understood(&self) -> String {

@@ -200,7 +200,13 @@ fn framingham(k: &Known, then: fn(f64, &Model) -> Option<f64>) -> Outcome {
         let model = FRAMINGHAM.as_ref()?.models.get(sex(k)?)?;
         then(1.0 - survival(model, &american(k)?)?, model)
     };
-    Outcome::formula(value())
+    match value().filter(|value| value.is_finite()) {
+        // A risk that rounds to certainty is that of no age.
+        None if american(k).is_some() && sex(k).is_some() => {
+            Outcome::not_applicable("The risk is beyond what the equations can express as an age.")
+        }
+        value => Outcome::formula(value),
+    }
 }
 
 fn at_least_75(k: &Known) -> bool {

@@ -94,7 +94,8 @@ struct Cues {
     now: Vec<String>,
 }
 
-/// Rows of normalised words, by their first word; a word may be a stem.
+/// Rows of normalised words, by their first word; a word may be a stem, and
+/// after the first `_` stands for any one word ("hace _ años").
 #[derive(Debug, Clone, Default)]
 pub struct Phrases {
     exact: HashMap<String, Vec<Vec<String>>>,
@@ -138,6 +139,9 @@ impl Phrases {
 
 /// The normalised words of a blank-free part; a star stays at the last.
 fn starred(part: &str) -> Vec<String> {
+    if part == "_" {
+        return vec![part.to_owned()];
+    }
     let mut row = words(part.trim_end_matches('*'));
     if part.ends_with('*')
         && let Some(last) = row.last_mut()
@@ -148,6 +152,9 @@ fn starred(part: &str) -> Vec<String> {
 }
 
 fn is_word(pattern: &str, word: &str) -> bool {
+    if pattern == "_" {
+        return !word.is_empty();
+    }
     match pattern.strip_suffix('*') {
         Some(stem) => word.starts_with(stem),
         None => pattern == word,
@@ -174,6 +181,14 @@ pub struct Language {
     pub had: Phrases,
     pub now: Phrases,
     pub concepts: usize,
+}
+
+impl Language {
+    /// How many words of the sentence begin a denial.
+    pub fn denials_in(&self, s: &Sentence) -> usize {
+        let denials = [&self.before, &self.behind, &self.near];
+        (0..s.tokens.len()).filter(|&at| denials.iter().any(|phrases| phrases.at(s, at).is_some())).count()
+    }
 }
 
 #[derive(Debug, Clone)]

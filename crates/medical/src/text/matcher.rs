@@ -31,8 +31,9 @@ pub struct Matcher {
     patterns: Vec<(u16, Pattern)>,
     /// The patterns whose rarest element this is.
     by_key: Vec<Vec<u32>>,
-    /// Denials and contrasts of the language, that a pattern may not leap over.
-    blockers: HashSet<String>,
+    /// Denials and contrasts of the language, that a pattern may not leap
+    /// over; English has its own.
+    blockers: Option<HashSet<String>>,
     /// A word one edit away may be another word of the language: its denial.
     exact: bool,
 }
@@ -62,7 +63,7 @@ struct Span {
 impl Matcher {
     /// A matcher of a language other than English.
     pub fn of_language(blockers: HashSet<String>, spelling: Misspelt) -> Self {
-        Self { blockers, exact: spelling == Misspelt::NotRead, ..Self::default() }
+        Self { blockers: Some(blockers), exact: spelling == Misspelt::NotRead, ..Self::default() }
     }
 
     pub fn add(&mut self, concept: u16, text: &str) -> Result<(), String> {
@@ -141,7 +142,8 @@ impl Matcher {
         let mut blocked = 0;
         for (at, token) in sentence.tokens.iter().take(MOST_WORDS).enumerate() {
             let Ok(position) = u32::try_from(at) else { break };
-            blocked += u32::from(blocks(&token.word) || self.blockers.contains(&token.word));
+            let blocker = self.blockers.as_ref().map_or_else(|| blocks(&token.word), |set| set.contains(&token.word));
+            blocked += u32::from(blocker);
             scratch.blockers.push(blocked);
             let mut known = false;
             self.trie.walk(&token.word, |e| {

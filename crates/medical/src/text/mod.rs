@@ -16,7 +16,7 @@ pub use normal::{Sentence, Token, sentences};
 pub use qualify::Status;
 pub use values::{ReadValue, read_values};
 
-use crate::languages::common_words;
+use crate::languages::{common_words, guess_sentence};
 use std::collections::BTreeMap;
 
 /// One place in the text where a concept was recognised.
@@ -49,8 +49,8 @@ pub struct Reading {
     pub words: usize,
 }
 
-/// Reads a text with the lexicons of the given languages, all matched
-/// together: a false friend of another language can only add a concept.
+/// Reads a text with the lexicons of the given languages and, sentence by
+/// sentence, of those that it may be in, all matched together: a false friend of another language can only add a concept.
 #[must_use]
 pub fn read(lexicon: &Lexicon, text: &str, languages: &[&str]) -> Reading {
     let mut reading = Reading::default();
@@ -60,14 +60,16 @@ pub fn read(lexicon: &Lexicon, text: &str, languages: &[&str]) -> Reading {
         let mut known = false;
         let before = reading.findings.len();
         let mut readings = Vec::new();
-        for language in lexicon.languages(languages) {
+        let mut codes = languages.to_vec();
+        codes.extend(guess_sentence(&sentence));
+        for language in lexicon.languages(&codes) {
             let matches = language.matcher.find(&sentence, &mut scratch);
             known |= !matches.is_empty();
             readings.push((language, qualify::reading(lexicon, language, &sentence, matches)));
         }
-        let main = main_reading(&sentence, &readings);
+        let main = main_readings(&sentence, &readings);
         for (_, own) in &readings {
-            reading.findings.extend(qualify::findings(lexicon, own, main, &sentence, text));
+            reading.findings.extend(qualify::findings(lexicon, own, &main, &sentence, text));
         }
         attach_durations(&mut reading.findings, before, &sentence);
         let values = read_values(&sentence);
@@ -84,26 +86,25 @@ pub fn read(lexicon: &Lexicon, text: &str, languages: &[&str]) -> Reading {
     reading
 }
 
-/// The reading in the language that explains most of the sentence, if one does.
-fn main_reading<'a>(
+/// The readings in the languages that explain most of the sentence: several
+/// where related languages explain it equally.
+fn main_readings<'a>(
     s: &Sentence,
     readings: &'a [(&lexicon::Language, qualify::Reading)],
-) -> Option<&'a qualify::Reading> {
-    let mut best: Option<(usize, &qualify::Reading)> = None;
-    let mut tied = false;
+) -> Vec<&'a qualify::Reading> {
+    let mut most = 0;
+    let mut best = Vec::new();
     for (language, reading) in readings {
-        let denials = (0..s.tokens.len()).filter(|&at| language.before.at(s, at).is_some()).count();
-        let weight = 2 * common_words(s, &language.code) + denials + reading.weight();
-        match best {
-            Some((most, _)) if weight < most => {}
-            Some((most, _)) if weight == most => tied = true,
-            _ => {
-                best = Some((weight, reading));
-                tied = false;
-            }
+        let weight = 2 * common_words(s, &language.code) + language.denials_in(s) + reading.weight();
+        if weight > most {
+            best.clear();
+            most = weight;
+        }
+        if weight == most {
+            best.push(reading);
         }
     }
-    best.filter(|_| !tied).map(|(_, reading)| reading)
+    best
 }
 
 /// A duration belongs to the concepts of its sentence; a sentence that says

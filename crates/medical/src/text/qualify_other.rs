@@ -32,6 +32,9 @@ pub fn denied(language: &Language, s: &Sentence, matches: &[Match]) -> Vec<Mark>
             continue;
         };
         let last = at + length - 1;
+        // "боли в груди нет": the last word of its clause denies what is before.
+        let closes = s.tokens.get(last + 1).is_none_or(|t| t.comma) || language.ends.at(s, last + 1).is_some();
+        let reach = if closes && language.behind.at(s, at) == Some(length) { None } else { reach };
         // "cannot breathe", "no pulse": the word belongs to the concept.
         let inside = matches.iter().any(|m| m.first <= at && last <= m.last && m.first < m.last);
         match reach {
@@ -124,7 +127,11 @@ pub fn past(language: &Language, s: &Sentence) -> Vec<Mark> {
 pub fn asked(language: &Language, s: &Sentence) -> Vec<Mark> {
     let mut marks = vec![Mark::No; s.tokens.len()];
     for at in 0..s.tokens.len() {
-        if language.asked.at(s, at).is_some() {
+        let Some(length) = language.asked.at(s, at) else { continue };
+        // Turkish and Chinese ask at the end: "kalp krizi belirtileri nelerdir".
+        if at + length >= s.tokens.len() {
+            clause(language, s, at, &mut marks);
+        } else {
             onward(language, s, at, &mut marks);
         }
     }

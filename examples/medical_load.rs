@@ -1,0 +1,136 @@
+//! Load for the medical interface: clients that look up protocols one after the other, with ten different patients.
+//!
+//! Prints one line of JSON for each number of clients.
+//!
+//! `medical_load --url http://127.0.0.1:8080 --key KEY --clients 1,64 --secs 5 [--pid N]`
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// Complaints of the ten patients; each lookup has the vital signs and the history of the same adult.
+const SYMPTOMS: [&[&str]; 10] = [
+    &["chest pain radiating to the left arm", "sweating", "nausea"],
+    &["sore throat", "cough for two days", "no fever"],
+    &["sudden weakness of the right arm", "slurred speech"],
+    &["fever and chills", "productive cough", "short of breath"],
+    &["swollen painful calf after a long flight"],
+    &["severe headache, the worst of my life", "vomiting", "stiff neck"],
+    &["pain in the right lower abdomen", "loss of appetite"],
+    &["itchy eyes and sneezing every spring"],
+    &["burning when passing urine", "back pain", "rigors"],
+    &["dizzy when I turn over in bed for thirty seconds"],
+];
+
+fn body(symptoms: &[&str]) -> Vec<u8> {
+    let body = json!({
+        "symptoms": symptoms, "specialty": "internal-medicine",
+        "vitalSigns": { "systolic": 128, "diastolic": 82, "heartRate": 92, "respiratoryRate": 18, "temperature": 37.6, "spo2": 96 },
+        "labResults": { "creatinine": 1.1, "creatinineUnit": "mg/dL" },
+        "medicalHistory": ["hypertension", "type 2 diabetes"], "patientContext": { "age": 58, "sex": "male" },
+    });
+    body.to_string().into_bytes()
+}
+
+struct LoadOptions {
+    url: String,
+    key: String,
+    secs: f64,
+    bodies: Vec<Vec<u8>>,
+}
+
+fn main() -> Result<(), Failure> {
+    if rustls::crypto::ring::default_provider().install_default().is_err() {
+        return Err("the cryptography is installed twice".into());
+    }
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: HashMap<&str, &str> =
+        arguments.iter().map(String::as_str).zip(arguments.iter().skip(1).map(String::as_str)).step_by(2).collect();
+    let of = |name: &str, otherwise: &str| (*arguments.get(name).unwrap_or(&otherwise)).to_owned();
+    let options = Arc::new(LoadOptions {
+        url: of("--url", "http://127.0.0.1:8080"),
+        key: of("--key", ""),
+        secs: of("--secs", "5").parse()?,
+        bodies: SYMPTOMS.iter().map(|symptoms| body(symptoms)).collect(),
+    });
+    let clients: Vec<usize> = of("--clients", "1,64").split(',').map(str::parse).collect::<Result<_, _>>()?;
+    let pid: Option<u32> = arguments.get("--pid").map(|pid| pid.parse()).transpose()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    runtime.block_on(async {
+        for count in clients {
+            println!("{}", measure(&options, count, pid).await?);
+        }
+        Ok(())
+    })
+}
+
+async fn measure(options: &Arc<LoadOptions>, clients: usize, pid: Option<u32>) -> Result<Value, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let http = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(clients).build()?;
+    let (begun, before) = (Instant::now(), pid.and_then(cpu));
+    let run = |first| tokio::spawn(work(Arc::clone(options), http.clone(), Arc::clone(&stop), first));
+    let running: Vec<_> = (0..clients).map(run).collect();
+    let load = std::future::pending::<()>();
+    tokio::time::timeout(Duration::from_secs_f64(options.secs), load).await.unwrap_or_default();
+    stop.store(true, Ordering::Release);
+    let (mut took, mut errors) = (Vec::new(), HashMap::<String, u64>::new());
+    for client in running {
+        let (times, failed) = client.await?;
+        took.extend(times);
+        failed.into_iter().for_each(|error| *errors.entry(error).or_default() += 1);
+    }
+    let secs = begun.elapsed().as_secs_f64();
+    let cpu_s = before.zip(pid.and_then(cpu)).map(|(before, after)| after - before);
+    took.sort_by(f64::total_cmp);
+    let at = |share: f64| took.get(((took.len() as f64 - 1.0) * share) as usize).copied().unwrap_or_default();
+    let calls = took.len() as f64;
+    Ok(json!({
+        "clients": clients, "calls": took.len(), "calls_s": (calls / secs).round(), "p50_ms": at(0.5), "p99_ms": at(0.99),
+        "cpu_us_call": cpu_s.map(|cpu| cpu * 1e6 / calls.max(1.0)), "errors": errors,
+    }))
+}
+
+/// Runs until stopped; returns the milliseconds of each lookup, and the errors.
+async fn work(
+    options: Arc<LoadOptions>,
+    http: reqwest::Client,
+    stop: Arc<AtomicBool>,
+    first: usize,
+) -> (Vec<f64>, Vec<String>) {
+    let (mut took, mut errors) = (Vec::new(), Vec::new());
+    for body in options.bodies.iter().cycle().skip(first % options.bodies.len()) {
+        if stop.load(Ordering::Acquire) || errors.len() > 100 {
+            break;
+        }
+        let begun = Instant::now();
+        match one(&options, &http, body).await {
+            Ok(()) => took.push(begun.elapsed().as_secs_f64() * 1e3),
+            Err(error) => errors.push(error.to_string()),
+        }
+    }
+    (took, errors)
+}
+
+async fn one(options: &LoadOptions, http: &reqwest::Client, body: &[u8]) -> Result<(), Failure> {
+    let lookup = http.post(format!("{}/api/medical/clinical-protocols", options.url)).header("x-api-key", &options.key);
+    let answer = lookup.header("content-type", "application/json").body(body.to_vec()).send().await?;
+    let status = answer.status();
+    let text = answer.bytes().await?;
+    if status != 200 || text.is_empty() {
+        return Err(format!("lookup: {status}").into());
+    }
+    Ok(())
+}
+
+/// Seconds of CPU that a process and its threads took.
+fn cpu(pid: u32) -> Option<f64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let fields: Vec<&str> = stat.rsplit(')').next()?.split_whitespace().collect();
+    let ticks = fields.get(11)?.parse::<f64>().ok()? + fields.get(12)?.parse::<f64>().ok()?;
+    Some(ticks / 100.0)
+}

@@ -1,0 +1,84 @@
+use std::path::Path;
+
+use super::*;
+use support::process::Launch;
+use support::upstream::{Upstream, UpstreamAction};
+
+const WORD: &str = "quokkazebra";
+
+/// Every file of a folder that contains a text.
+fn files_with(folder: &Path, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files_with(&path, text));
+        } else if std::fs::read(&path).unwrap().windows(text.len()).any(|window| window == text.as_bytes()) {
+            found.push(path.display().to_string());
+        }
+    }
+    found
+}
+
+async fn use_everything(medical: &Medical) {
+    let message = format!("{MILD} since I saw the {WORD}");
+    let lookup = json!({ "symptoms": [message], "specialty": "ent", "medicalHistory": [WORD] });
+    for (path, body) in [
+        (CHAT, json!({ "message": message, "patientContext": { "allergies": [WORD] } })),
+        (CHAT, json!({ "message": format!("{GRAVE} {WORD}"), "stream": true })),
+        (PROTOCOLS, lookup),
+    ] {
+        let answered = medical.post(path, &body).await;
+        assert_eq!(answered.status, 200, "{}", answered.text);
+    }
+    let refused = medical.post(CHAT, &json!({ "message": message, "specialty": WORD })).await;
+    assert_eq!(refused.status, 400);
+    assert!(!refused.text.contains(WORD));
+}
+
+#[tokio::test]
+async fn by_default_nothing_clinical_is_found_afterwards() {
+    let folder = tempfile::tempdir().unwrap();
+    let collector = Upstream::start(UpstreamAction::Answer(&["ok"]));
+    let settings = format!(
+        "{UNLIMITED}[log]\nlevel = \"debug\"\n[telemetry]\notlp_endpoint = \"http://{}\"\ninterval_seconds = 1\n[llm]\ncache = \"/nowhere\"\n",
+        collector.address
+    );
+    std::fs::write(folder.path().join("config.toml"), settings).unwrap();
+    let mut server = Launch::new(folder.path()).start();
+    let medical = Medical::at(Client::new(&server.url));
+    use_everything(&medical).await;
+    let operator = Client::new(&server.url).with(KEY);
+    for path in ["/metrics", "/v1/usage", "/api/v1/audit", "/api/v1/status", "/api/health"] {
+        let text = operator.get(path).await.text;
+        assert!(!text.contains(WORD) && !text.contains("deaf_sudden") && !text.contains("consultation_24"), "{path}");
+    }
+    let metrics = operator.get("/metrics").await.text;
+    assert!(metrics.contains("muster_medical_requests_total{endpoint=\"chat\",outcome=\"ok\"} 2"), "{metrics}");
+    assert!(metrics.contains("muster_medical_requests_total{endpoint=\"chat\",outcome=\"rejected\"} 1"));
+    collector.first_request().await;
+    server.signal("TERM");
+    assert!(server.ended().success());
+    assert!(server.log().contains("/api/medical/chat"), "the log is of these requests: {}", server.log());
+    assert_eq!(files_with(folder.path(), WORD), Vec::<String>::new());
+    assert!(collector.bodies().iter().all(|body| !body.to_string().contains(WORD)));
+}
+
+#[tokio::test]
+async fn what_is_kept_is_sealed_in_the_data_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings =
+        format!("{UNLIMITED}[log]\nlevel = \"debug\"\n[medical]\nkeep_hours = 1\n[llm]\ncache = \"/nowhere\"\n");
+    std::fs::write(folder.path().join("config.toml"), settings).unwrap();
+    let mut server = Launch::new(folder.path()).with("MUSTER_MEDICAL_KEY", "a passphrase of these tests").start();
+    let medical = Medical::at(Client::new(&server.url));
+    let kept = medical.chat(json!({ "message": format!("{MILD} {WORD}"), "conversationId": "new" })).await;
+    let id = kept["conversationId"].as_str().unwrap().to_owned();
+    use_everything(&medical).await;
+    server.signal("TERM");
+    assert!(server.ended().success());
+    assert!(!files_with(&folder.path().join("store"), &id).is_empty(), "the record is there");
+    for text in [WORD, "right ear", "a passphrase of these tests"] {
+        assert_eq!(files_with(folder.path(), text), Vec::<String>::new(), "{text}");
+    }
+}
