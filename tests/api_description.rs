@@ -10,7 +10,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use muster_auth::PrivateKey;
 use reqwest::Method;
 use serde_json::{Value, json};
-use support::KEY;
 use support::client::{Client, answer};
 use support::dialect::Chat;
 use support::server::Muster;

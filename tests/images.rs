@@ -27,7 +27,9 @@ fn openai(upstream: &Upstream) -> String {
 
 fn provider(id: &str, upstream: &Upstream, model: &str) -> String {
     let address = upstream.address;
-    format!("[[provider]]\nid = \"{id}\"\nkind = \"openai\"\nbase_url = \"http://{address}/v1\"\nmodels = [\"{model}\"]\napi_key_env = \"\"\n")
+    format!(
+        "[[provider]]\nid = \"{id}\"\nkind = \"openai\"\nbase_url = \"http://{address}/v1\"\nmodels = [\"{model}\"]\napi_key_env = \"\"\n"
+    )
 }
 
 async fn generate(client: &Client, body: Value) -> Answer {
@@ -40,7 +42,12 @@ async fn create(client: &Client, body: Value) -> Answer {
 
 /// Reads a picture by its link, without a key: bytes and headers.
 async fn fetch(client: &Client, url: &str) -> (u16, Vec<u8>, reqwest::header::HeaderMap) {
-    let response = client.without_key().request(Method::GET, url.split_once("/api/").map(|(_, path)| format!("/api/{path}")).unwrap().as_str()).send().await.unwrap();
+    let response = client
+        .without_key()
+        .request(Method::GET, url.split_once("/api/").map(|(_, path)| format!("/api/{path}")).unwrap().as_str())
+        .send()
+        .await
+        .unwrap();
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
     (status, response.bytes().await.unwrap().to_vec(), headers)
 }
@@ -61,7 +68,10 @@ async fn a_picture_of_the_right_size_stays_byte_for_byte_and_costs_what_the_prov
     let drawn = generate(&client, json!({ "prompt": "a red boat", "quality": "hd" })).await;
     assert_eq!(drawn.status, 200, "{}", drawn.text);
     let body = drawn.json();
-    assert_eq!((&body["model"], &body["provider"], &body["method"]), (&json!("gpt-image-2"), &json!("openai"), &json!("model")));
+    assert_eq!(
+        (&body["model"], &body["provider"], &body["method"]),
+        (&json!("gpt-image-2"), &json!("openai"), &json!("model"))
+    );
     // 20 × 5 $/M + 2,000 × 30 $/M.
     assert_eq!(body["cost_usd"], json!(0.0601));
     assert_eq!(body["warnings"], json!([]));
@@ -72,7 +82,8 @@ async fn a_picture_of_the_right_size_stays_byte_for_byte_and_costs_what_the_prov
     assert_eq!((&sent["size"], &sent["quality"], &sent["n"]), (&json!("1024x1024"), &json!("high"), &json!(1)));
     let (status, bytes, headers) = fetch(&client, image["url"].as_str().unwrap()).await;
     assert_eq!((status, bytes), (200, png));
-    assert_eq!((&headers["content-type"], &headers["x-content-type-options"]), (&"image/png", &"nosniff"));
+    let header = |name: &str| headers[name].to_str().unwrap();
+    assert_eq!((header("content-type"), header("x-content-type-options")), ("image/png", "nosniff"));
     assert!(headers["cache-control"].to_str().unwrap().starts_with("private, immutable"));
     let usage = client.get("/api/v1/usage").await.json();
     assert_eq!((&usage["total"]["cost_usd"], &usage["total"]["images"]), (&json!(0.0601), &json!(1)));
@@ -84,7 +95,8 @@ async fn a_picture_of_another_size_is_cropped_to_the_one_requested() {
     let muster = Muster::start(&settings(&openai(&upstream), ""));
     let client = muster.client();
     for size in ["1024x1024", "1792x1024", "1024x1792"] {
-        let made = create(&client, json!({ "prompt": "a red boat", "size": size, "response_format": "b64_json" })).await;
+        let made =
+            create(&client, json!({ "prompt": "a red boat", "size": size, "response_format": "b64_json" })).await;
         assert_eq!(made.status, 200, "{}", made.text);
         let body = made.json();
         assert_eq!(body["size"], json!(size));
@@ -115,7 +127,8 @@ async fn the_next_provider_draws_where_one_fails_or_sends_no_picture() {
 
 #[tokio::test]
 async fn a_refused_prompt_is_returned_at_once() {
-    let refusal = r#"{"error": {"message": "not this", "type": "image_generation_user_error", "code": "moderation_blocked"}}"#;
+    let refusal =
+        r#"{"error": {"message": "not this", "type": "image_generation_user_error", "code": "moderation_blocked"}}"#;
     let refusing = Upstream::start(UpstreamAction::Status(400, "", refusal));
     let other = Upstream::start(answer_of(&[picture(Size(1024, 1024))], None));
     let providers = format!("{}{}", provider("one", &refusing, "gpt-image-2"), provider("two", &other, "gpt-image-2"));
@@ -125,7 +138,10 @@ async fn a_refused_prompt_is_returned_at_once() {
     assert_eq!((a.status, &a.json()["error"]["code"]), (400, &json!("content_policy_violation")), "{}", a.text);
     let b = create(&client, json!({ "prompt": "a red boat" })).await;
     let error = &b.json()["error"];
-    assert_eq!((b.status, &error["code"], &error["type"]), (400, &json!("content_policy_violation"), &json!("invalid_request_error")));
+    assert_eq!(
+        (b.status, &error["code"], &error["type"]),
+        (400, &json!("content_policy_violation"), &json!("invalid_request_error"))
+    );
     assert_eq!(other.requests(), 0);
     assert_eq!(client.get("/api/v1/usage").await.json()["total"]["cost_usd"], json!(0.0));
 }
@@ -158,7 +174,12 @@ async fn the_dearest_picture_must_fit_the_budget() {
     let client = muster.client().with(key);
     assert_eq!(generate(&client, json!({ "prompt": "a red boat" })).await.status, 200);
     let refused = generate(&client, json!({ "prompt": "a red boat" })).await;
-    assert_eq!((refused.status, &refused.json()["error"]["code"]), (429, &json!("budget_exhausted")), "{}", refused.text);
+    assert_eq!(
+        (refused.status, &refused.json()["error"]["code"]),
+        (429, &json!("budget_exhausted")),
+        "{}",
+        refused.text
+    );
     assert_eq!(upstream.requests(), 1);
 }
 
@@ -246,7 +267,12 @@ async fn values_out_of_bounds_are_refused_by_name() {
         (json!({ "prompt": "x", "seed": -1 }), "seed"),
     ] {
         let refused = generate(&client, body.clone()).await;
-        assert_eq!((refused.status, &refused.json()["error"]["field"]), (400, &json!(field)), "{body}: {}", refused.text);
+        assert_eq!(
+            (refused.status, &refused.json()["error"]["field"]),
+            (400, &json!(field)),
+            "{body}: {}",
+            refused.text
+        );
     }
     for (body, param, code) in [
         (json!({ "prompt": "x", "n": 5 }), "n", "invalid_value"),
@@ -303,7 +329,10 @@ async fn the_illustrator_stands_last_and_says_so() {
     let drawn = generate(&client, json!({ "prompt": "three red boats", "seed": 7, "size": "1792x1024" })).await;
     assert_eq!(drawn.status, 200, "{}", drawn.text);
     let body = drawn.json();
-    assert_eq!((&body["model"], &body["method"], &body["seed"]), (&json!("muster-sketch-1"), &json!("sketch"), &json!(7)));
+    assert_eq!(
+        (&body["model"], &body["method"], &body["seed"]),
+        (&json!("muster-sketch-1"), &json!("sketch"), &json!(7))
+    );
     assert_eq!(body["warnings"][0], json!("fallback_sketch"));
     assert_eq!(failing.requests(), 1);
     let bytes = fetch(&client, body["image"]["url"].as_str().unwrap()).await.1;

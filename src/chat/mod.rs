@@ -11,8 +11,8 @@ use std::time::Duration;
 use actix_web::{HttpMessage, HttpRequest, HttpResponse, web};
 use muster_core::{Error, Kind};
 use muster_gateway::{
-    AnswerStream, CacheUse, Chain, ChainError, CompletedChat, CompletedEmbedding, CompletedImages, GatewayChatRequest, GatewayEmbedRequest,
-    GatewayImageRequest, PictureCheck, Settlement, Spend, StreamEnd, Substitute,
+    AnswerStream, CacheUse, Chain, ChainError, CompletedChat, CompletedEmbedding, CompletedImages, GatewayChatRequest,
+    GatewayEmbedRequest, GatewayImageRequest, PictureCheck, Settlement, Spend, StreamEnd, Substitute,
 };
 use muster_limits::Estimate;
 use muster_providers::{ChatDefaults, ChatRequest, EmbedInput, EmbedRequest, PromptParts, Usage, image_tokens_at_most};

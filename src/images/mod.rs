@@ -40,12 +40,8 @@ impl Images {
         clock: &Clock,
     ) -> Result<Self, StartError> {
         let folder: PathBuf = config.store.path.join(FOLDER);
-        let options = PictureOptions {
-            store: Arc::clone(store),
-            clock: clock.clone(),
-            folder,
-            limits: config.images.limits(),
-        };
+        let options =
+            PictureOptions { store: Arc::clone(store), clock: clock.clone(), folder, limits: config.images.limits() };
         let pictures = Pictures::start(&tree.group("pictures"), arbiter, options)
             .map_err(|error| failed("the folder of stored pictures")(&error))?;
         Ok(Self { pictures, sketch: Arc::new(SketchService::new(config.llm.cache.clone())) })

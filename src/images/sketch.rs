@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use muster_core::{Error, Kind};
-use muster_media::sketch::{Drawing, Prompt, Quality, SketchError, Sketcher, Size};
+use muster_media::sketch::{Drawing, Prompt, Quality, Size, SketchError, Sketcher};
 use muster_models::{MediaManifest, MediaModelError};
 use tokio::sync::Semaphore;
 

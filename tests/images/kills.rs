@@ -37,8 +37,7 @@ async fn what_was_acknowledged_survives_kills_and_no_record_lacks_its_file() {
     let mut known: Vec<String> = Vec::new();
     for round in 1..=KILLS {
         let done = Arc::new(AtomicUsize::new(0));
-        let going: Vec<_> =
-            (0..WORKERS).map(|_| tokio::spawn(draws(client.clone(), Arc::clone(&done)))).collect();
+        let going: Vec<_> = (0..WORKERS).map(|_| tokio::spawn(draws(client.clone(), Arc::clone(&done)))).collect();
         wait_until("they draw", || done.load(Ordering::Acquire) >= 3 + round).await;
         server.signal("KILL");
         known.extend(join_all(going).await.into_iter().flat_map(Result::unwrap));
@@ -47,7 +46,9 @@ async fn what_was_acknowledged_survives_kills_and_no_record_lacks_its_file() {
         let (mut listed, mut cursor) = (Vec::new(), String::new());
         loop {
             let page = client.get(&format!("/api/images?limit=200{cursor}")).await.json();
-            listed.extend(page["images"].as_array().unwrap().iter().map(|image| image["id"].as_str().unwrap().to_owned()));
+            listed.extend(
+                page["images"].as_array().unwrap().iter().map(|image| image["id"].as_str().unwrap().to_owned()),
+            );
             let Some(next) = page["next_cursor"].as_str() else { break };
             cursor = format!("&cursor={next}");
         }

@@ -68,7 +68,9 @@ mod tests {
     fn halves(width: u32, height: u32, format: ImageFormat) -> Vec<u8> {
         let pixel = |x: u32, _| if x < width / 2 { image::Rgb([255, 0, 0]) } else { image::Rgb([0, 0, 255]) };
         let mut bytes = Cursor::new(Vec::new());
-        DynamicImage::ImageRgb8(image::ImageBuffer::from_fn(width, height, pixel)).write_to(&mut bytes, format).unwrap();
+        DynamicImage::ImageRgb8(image::ImageBuffer::from_fn(width, height, pixel))
+            .write_to(&mut bytes, format)
+            .unwrap();
         bytes.into_inner()
     }
 

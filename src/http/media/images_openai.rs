@@ -50,6 +50,7 @@ pub struct ImagesBody {
     pub response_format: ResponseFormat,
     /// Only `png`.
     #[request(with = output_format)]
+    #[expect(dead_code, reason = "checked while it is read: nothing but png is supported")]
     pub output_format: Option<String>,
     /// `opaque`, or `auto` (default), which leaves it to the model.
     #[request(with = background, default, schema = String)]
@@ -208,14 +209,15 @@ async fn respond(
     let request = ImageRequest { prompt, n, size, quality, background, user };
     let drawn = draw(app, http, DrawRequest { model, request, seed: None }, reservation).await?;
     let size = drawn.pictures.first().map(|(_, first)| format!("{}x{}", first.width, first.height));
-    let datum = |(stored, checked): &(std::sync::Arc<muster_imaging::pictures::Picture>, muster_gateway::CheckedPicture)| {
-        let base64 = response_format == ResponseFormat::Base64;
-        ImageDatum {
-            url: (!base64).then(|| url_of(app, http, stored)),
-            b64_json: base64.then(|| STANDARD.encode(&checked.png)),
-            revised_prompt: checked.revised_prompt.clone(),
-        }
-    };
+    let datum =
+        |(stored, checked): &(std::sync::Arc<muster_imaging::pictures::Picture>, muster_gateway::CheckedPicture)| {
+            let base64 = response_format == ResponseFormat::Base64;
+            ImageDatum {
+                url: (!base64).then(|| url_of(app, http, stored)),
+                b64_json: base64.then(|| STANDARD.encode(&checked.png)),
+                revised_prompt: checked.revised_prompt.clone(),
+            }
+        };
     let usage = drawn.usage.map(|usage| ImagesUsage {
         input_tokens: usage.prompt_tokens,
         input_tokens_details: ImageTokenDetails { image_tokens: 0, text_tokens: usage.prompt_tokens },

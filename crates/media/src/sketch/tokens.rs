@@ -58,7 +58,10 @@ impl Tokens {
             self.word.extend(cluster.chars().filter(|c| !is_invisible(*c)).take(5));
         } else {
             self.end_word();
-            if matches!(first, '.' | ',' | ';' | ':' | '!' | '?' | '、' | '。' | '，' | '；' | '،' | '।' | '(' | ')' | '\u{2014}') {
+            if matches!(
+                first,
+                '.' | ',' | ';' | ':' | '!' | '?' | '、' | '。' | '，' | '；' | '،' | '।' | '(' | ')' | '\u{2014}'
+            ) {
                 self.clause += 1;
             } else if !first.is_whitespace() && !first.is_ascii() && first as u32 > 0x2190 {
                 // A symbol or an emoji without a picture: listed as unmatched.
