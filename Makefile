@@ -102,6 +102,10 @@ bench-medical: setup-build ## benchmark lookups of clinical protocols over HTTP
 eval-medical: setup-build ## score the medical knowledge base on the open cases and vignettes in ../shared
 	@cargo test --quiet $(LOCKED) --release --package muster-medical --test evaluation --test scores --lib -- --nocapture
 
+.PHONY: vision-accuracy
+vision-accuracy: setup-build models ## character error rates of OCR, objects found and scores, on the cases of ../shared/media
+	@cargo run --release --quiet $(LOCKED) --package muster-models --example vision
+
 .PHONY: bench-peers
 bench-peers: setup-build ## benchmark the gateway beside LiteLLM, Portkey and the vLLM router, which it installs
 	@cargo build --release --quiet $(LOCKED) --bin muster --example bare_relay
