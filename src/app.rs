@@ -31,6 +31,7 @@ use crate::body::BodyBudget;
 use crate::config::{Config, Source};
 use crate::disaster::{Dependencies, Disaster, DisasterCommands};
 use crate::live::{Live, LiveReader};
+use crate::media::translate::Translators;
 use crate::medical::{Dependencies as MedicalDependencies, Medical};
 use crate::memory::{Dependencies as MemoryDependencies, MemoryParts};
 use crate::otel::Otel;
@@ -84,6 +85,7 @@ pub struct App {
     pub agency: AgentPlatform,
     pub memory: MemoryParts,
     pub medical: Medical,
+    pub translators: Translators,
     pub limiter: RateLimiter,
     pub ledger: Ledger,
     pub model: Arc<dyn ChatModel>,
@@ -169,7 +171,7 @@ impl App {
         sockets.commands.register(Arc::new(DisasterCommands(disaster.clone())));
         // The engine actor reads and writes large documents, so it shares its arbiter with no other actor.
         let apart = Arbiter::new();
-        let engine_options = config.engines.options(&config.workspace, &store, &clock);
+        let engine_options = config.engines.options(&config.workspace, &config.llm.cache, &store, &clock);
         let engines = Engines::start(&tree.group("engines"), apart.handle(), engine_options, sandbox);
         let limiter = RateLimiter::start(&tree.group("limits"), &handles, &store, &clock, &LimiterOptions::default());
 
@@ -231,6 +233,7 @@ impl App {
             metrics: &metrics,
         };
         let medical = Medical::start(&config.medical, medical_dependencies)?;
+        let translators = Translators::start(&config);
         let controlled =
             ControlledTasks { tasks: agency.tasks.clone(), limiter: limiter.clone(), live: watched.clone() };
         sockets.commands.register(Arc::new(AgentCommands(Arc::new(controlled))));
@@ -302,6 +305,7 @@ impl App {
             agency,
             memory,
             medical,
+            translators,
             limiter,
             ledger,
             model,
@@ -473,7 +477,7 @@ pub(crate) const SNAPSHOTS_KEPT: usize = 2;
 /// Finds out which restrictions the kernel puts on the processes of engines, by starting one.
 async fn examine_sandbox(config: &Config) -> Result<SandboxStatus, StartError> {
     let mode = config.engines.sandbox;
-    let status = SandboxStatus::examine(&config.engines.worker(&config.workspace), mode).await;
+    let status = SandboxStatus::examine(&config.engines.worker(&config.workspace, &config.llm.cache), mode).await;
     match status.problem() {
         Some(problem) if mode == SandboxMode::Require => Err(StartError(format!(
             "{problem}, and engines.sandbox is \"require\": run on Linux 5.13 or later with landlock among the security \

@@ -23,6 +23,7 @@ mod http;
 mod limit_headers;
 pub mod live;
 mod log_writer;
+mod media;
 mod medical;
 pub mod memory;
 mod models_list;

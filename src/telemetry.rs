@@ -118,6 +118,7 @@ pub struct Metrics {
     medical_durations: HistogramVec,
     phrasing_rejected: IntCounterVec,
     self_test_failures: IntCounter,
+    translations: IntCounterVec,
     /// Teams that have labels of their own.
     teams: Arc<Mutex<HashSet<String>>>,
     /// Tags that have labels of their own.
@@ -172,6 +173,11 @@ impl Metrics {
             &["provider", "model", "outcome"],
         )?;
         let cached = count("muster_cache_requests_total", "Requests that used the response cache.", &["result"])?;
+        let translations = count(
+            "muster_translations_total",
+            "Translations by method and outcome (translated, suspect, failed).",
+            &["method", "outcome"],
+        )?;
         for counter in [&cost, &team_cost, &tag_cost] {
             registry.register(Box::new(counter.clone()))?;
         }
@@ -197,7 +203,7 @@ impl Metrics {
         )?;
         registry.register(Box::new(self_test_failures.clone()))?;
         registry.register(Box::new(medical_durations.clone()))?;
-        for counter in [&tag_requests, &attempts, &cached, &medical_requests, &phrasing_rejected] {
+        for counter in [&tag_requests, &attempts, &cached, &medical_requests, &phrasing_rejected, &translations] {
             registry.register(Box::new(counter.clone()))?;
         }
         registry.register(Box::new(requests.clone()))?;
@@ -225,6 +231,7 @@ impl Metrics {
             medical_durations,
             phrasing_rejected,
             self_test_failures,
+            translations,
             teams: Arc::default(),
             tags: tags.into(),
             gauges,
@@ -234,6 +241,11 @@ impl Metrics {
     pub fn request(&self, method: &str, route: &str, status: u16, took: Duration) {
         self.requests.with_label_values(&[method, route, status.to_string().as_str()]).inc();
         self.durations.with_label_values(&[route]).observe(took.as_secs_f64());
+    }
+
+    /// Counts a translation.
+    pub fn translation(&self, method: &str, outcome: &str) {
+        self.translations.with_label_values(&[method, outcome]).inc();
     }
 
     pub fn tokens(&self, provider: &str, model: &str, usage: Usage) {

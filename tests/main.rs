@@ -71,4 +71,5 @@ mod tasks_crash;
 mod teams;
 mod tls;
 mod tls_cli;
+mod translate;
 mod visibility;

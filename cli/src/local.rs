@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    EngineWorkerArgs, Finding, KeysCommand, ServeArgs, ServiceAccountsCommand, Settings, SigningCommand, TeamsCommand,
+    EngineWorkerArgs, Finding, KeysCommand, OfflineArgs, ServeArgs, ServiceAccountsCommand, Settings, SigningCommand, TeamsCommand,
     UsersCommand,
 };
 
@@ -19,6 +19,9 @@ pub trait LocalServer {
 
     /// Runs engines for a server over standard input and output.
     fn run_engines(&self, args: EngineWorkerArgs) -> Result<(), String>;
+
+    /// Replaces this process by another program without network; returns only if that fails.
+    fn run_offline(&self, args: &OfflineArgs) -> Result<(), String>;
 
     /// Checks settings, store, model and providers.
     fn diagnose(&self, settings: &Settings) -> Vec<Finding>;

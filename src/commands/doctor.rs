@@ -203,7 +203,7 @@ fn first_key() -> Option<Finding> {
 
 /// Checks which restrictions the kernel puts on the processes of engines, by starting one.
 fn sandbox(config: &Config) -> Finding {
-    let (worker, mode) = (config.engines.worker(&config.workspace), config.engines.sandbox);
+    let (worker, mode) = (config.engines.worker(&config.workspace, &config.llm.cache), config.engines.sandbox);
     let status = actix_rt::System::new().block_on(SandboxStatus::examine(&worker, mode));
     let mend = "run on Linux 5.13 or later with landlock among the security modules and seccomp permitted (a container's \
                 profile can forbid both); engines.sandbox = \"off\" accepts engines without restrictions";

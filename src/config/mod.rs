@@ -17,6 +17,7 @@ mod position;
 mod proxies;
 mod routing;
 mod server;
+mod translate;
 
 pub use agents::Agents;
 pub use auth::{Auth, Bound};
@@ -30,6 +31,7 @@ pub use medical::{Medical, Phrasing, Sent};
 pub use memory::Memory;
 pub use models::Models;
 pub use proxies::TrustedProxies;
+pub use translate::{Translate, TranslationEngine};
 pub use routing::{Balance, Chat, Equivalent, ModelNames, ModelTable, OrProvider, ProviderWord, Unpriced};
 
 use std::collections::BTreeMap;
@@ -56,6 +58,7 @@ pub struct Config {
     pub engines: Engines,
     pub memory: Memory,
     pub medical: Medical,
+    pub translate: Translate,
     pub workspace: Workspace,
     pub telemetry: Telemetry,
     pub llm: Llm,

@@ -63,10 +63,10 @@ pub struct ErrorADetail {
     /// The first invalid field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// Every invalid field.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(value_type = Vec<FailedCheck>)]
-    pub details: Vec<FieldError>,
+    /// Every invalid field, or details for programs, such as the engines that were tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<crate::schema::ChecksOrObject>)]
+    pub details: Option<Value>,
 }
 
 /// The error body of interface B, the format of OpenAI: all four keys are always present.
@@ -141,11 +141,12 @@ pub fn body(error: &Error, dialect: Dialect, now: Millis) -> Value {
             let error = ErrorDisasterDetail { code: code(error).to_owned(), details };
             value(&ErrorDisaster { success: false, message, error, timestamp: now.rfc3339() })
         }
-        Dialect::A | Dialect::Medical => value(&ErrorA {
-            success: false,
-            error: ErrorADetail { code: code(error).to_owned(), message, field, details: error.fields.clone() },
-            timestamp: now.rfc3339(),
-        }),
+        Dialect::A | Dialect::Medical => {
+            let fields = || (!error.fields.is_empty()).then(|| value(&error.fields));
+            let details = error.details.as_deref().cloned().or_else(fields);
+            let error = ErrorADetail { code: code(error).to_owned(), message, field, details };
+            value(&ErrorA { success: false, error, timestamp: now.rfc3339() })
+        }
         Dialect::B => {
             let (class, code) = table::class_b(error.kind);
             let error = ErrorBDetail { message, r#type: class.to_owned(), param: field, code: Some(code.to_owned()) };

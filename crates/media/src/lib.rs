@@ -1,8 +1,8 @@
 //! Pictures as bytes: formats by their first bytes, headers and metadata before any pixel, decoding within bounds,
-//! measures and hashes.
+//! measures and hashes. Texts in pieces: what must survive a translation, and the segments that are translated.
 //!
-//! Pure: no file, network or clock. What reads bytes allocates nothing by a length that they declare. Decoding is behind
-//! the feature `decode`; untrusted pictures are decoded in a process with a limit of memory and time, because a decoder's
+//! Pure: no network or clock, and no file but a language table that the caller has opened. What reads bytes allocates
+//! nothing by a length that they declare. Decoding is behind the feature `decode`; untrusted pictures are decoded in a process with a limit of memory and time, because a decoder's
 //! own bounds are not strict.
 
 #![warn(missing_docs)]
@@ -15,9 +15,12 @@ pub mod format;
 pub mod hash;
 pub mod header;
 mod jpeg;
+pub mod languages;
+pub mod marks;
 pub mod measure;
 pub mod metadata;
 mod png;
+pub mod segments;
 #[cfg(test)]
 mod tests;
 pub mod text;

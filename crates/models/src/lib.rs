@@ -1,4 +1,4 @@
-//! In-process inference: chat models on llama.cpp and sentence embeddings behind small traits, and models of vision.
+//! In-process inference behind small traits: chat models on llama.cpp, sentence embeddings, vision and translation.
 //! Contains no actor and no HTTP.
 
 #![warn(missing_docs)]
@@ -10,6 +10,7 @@ mod manifest;
 mod media;
 mod select;
 mod tool;
+pub mod translate;
 
 #[cfg(feature = "llm")]
 mod answer_parser;

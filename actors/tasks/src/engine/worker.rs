@@ -6,11 +6,12 @@ use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use std::time::Instant;
 
-use muster_engines::{Context, Engine, Failure};
+use muster_engines::{Context, Engine, Failure, LanguageData};
 use muster_sandbox::Policy;
 use rlimit::Resource;
 use rustix::time::{ClockId, clock_gettime};
@@ -42,6 +43,17 @@ pub struct WorkerLimits {
     pub workspace: Option<PathBuf>,
     /// Whether the process restricts itself.
     pub sandbox: SandboxMode,
+    /// Data of languages. The files are opened before the process restricts itself, and stay open.
+    pub languages: LanguageFiles,
+}
+
+/// Files with data of languages; one that does not exist is absent.
+#[derive(Debug, Clone, Default)]
+pub struct LanguageFiles {
+    /// Table of language detection.
+    pub table: Option<PathBuf>,
+    /// Names of things in many languages.
+    pub names: Option<PathBuf>,
 }
 
 /// What a process can run.
@@ -81,12 +93,16 @@ pub fn run_worker(
     // Opened while it can be.
     let usage = Usage { status: File::open("/proc/self/status").ok(), cpu_seconds: limits.cpu_seconds };
     let workspace_is_there = limits.workspace.as_deref().is_none_or(Path::is_dir);
+    let open = |path: &Option<PathBuf>| path.as_ref().and_then(|path| File::open(path).ok());
+    let (table, names) = (open(&limits.languages.table), open(&limits.languages.names));
+    let own = [usage.status.is_some(), table.is_some(), names.is_some()].into_iter().filter(|open| *open).count();
+    let languages = Arc::new(LanguageData::of_files(table, names));
     let readable = limits.workspace.clone();
     let policy = Policy { readable, cpu_seconds: limits.cpu_seconds, open_files: OPEN_FILES };
     let sandbox = match limits.sandbox {
         SandboxMode::Off => muster_sandbox::limit(&policy).map(|()| None).map_err(io::Error::other)?,
         SandboxMode::Require | SandboxMode::Prefer => {
-            Some(muster_sandbox::enter(&policy, usize::from(usage.status.is_some())))
+            Some(muster_sandbox::enter(&policy, own))
         }
     };
     let checked = limits.sandbox.check(sandbox.as_ref());
@@ -113,7 +129,8 @@ pub fn run_worker(
     let engine = engine.spawn(move || {
         // Memory allocated at the start of the thread exists before the process is measured and limited.
         reader_is_up.recv().map_err(io::Error::other)?;
-        serve(&limits, &usage, workspace_is_there, programs, &calls, output)
+        let bounds = CallBounds { limits: &limits, languages, usage: &usage, workspace_is_there };
+        serve(&bounds, programs, &calls, output)
     })?;
     engine.join().unwrap_or_else(|_| Err(io::Error::other("the engines' thread panicked")))
 }
@@ -123,14 +140,21 @@ fn read_call(input: &mut impl Read) -> io::Result<WorkerCall> {
     Ok(WorkerCall { number: u16::from_be_bytes(number), input: wire::read(input)? })
 }
 
-fn serve(
-    limits: &WorkerLimits,
-    usage: &Usage,
+/// What every call of a process has.
+struct CallBounds<'a> {
+    limits: &'a WorkerLimits,
+    languages: Arc<LanguageData>,
+    usage: &'a Usage,
     workspace_is_there: bool,
+}
+
+fn serve(
+    bounds: &CallBounds<'_>,
     programs: Programs,
     calls: &Receiver<WorkerCall>,
     mut output: impl Write,
 ) -> io::Result<()> {
+    let &CallBounds { limits, usage, workspace_is_there, .. } = bounds;
     let allowed = limits.memory_mib << 20;
     // On this thread, so that its stack is included.
     let base = usage.size();
@@ -139,7 +163,7 @@ fn serve(
     for call in calls {
         let (mut head, out) = match programs.jobs.iter().find(|job| job.number == call.number) {
             Some(job) => run_job(job, &call.input),
-            None => run_engine(limits, memory, (programs.engines)(call.number), &call.input),
+            None => run_engine(bounds, memory, (programs.engines)(call.number), &call.input),
         };
         drop(call);
         let grown = usage.size().zip(base).is_some_and(|(now, base)| now > base + allowed / 4);
@@ -210,7 +234,12 @@ fn run_job(job: &Job, input: &[u8]) -> (Head, Vec<u8>) {
 }
 
 /// Runs the engine; returns the head of the answer and the output.
-fn run_engine(limits: &WorkerLimits, memory: Memory, engine: Option<&'static Engine>, input: &[u8]) -> (Head, Vec<u8>) {
+fn run_engine(
+    bounds: &CallBounds<'_>,
+    memory: Memory,
+    engine: Option<&'static Engine>,
+    input: &[u8],
+) -> (Head, Vec<u8>) {
     let Some(engine) = engine else {
         return failed(Failure::internal("this program does not contain the engine"), false);
     };
@@ -218,7 +247,9 @@ fn run_engine(limits: &WorkerLimits, memory: Memory, engine: Option<&'static Eng
         Ok(input) => input,
         Err(error) => return failed(Failure::internal(error), false),
     };
-    let context = limits.workspace.clone().map_or_else(Context::default, Context::with_workspace);
+    let workspace = bounds.limits.workspace.clone();
+    let context = workspace.map_or_else(Context::default, Context::with_workspace);
+    let context = context.with_languages(Arc::clone(&bounds.languages));
     // If the limit cannot be changed, starting the thread fails, and the engine reports it.
     let context = context.with_stacks(move |bytes| drop(memory.bound(bytes as u64)));
     let begun = Instant::now();

@@ -1,0 +1,3 @@
+//! Vision, images and translation: which engine serves a request.
+
+pub mod translate;
