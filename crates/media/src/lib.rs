@@ -2,8 +2,8 @@
 //! measures and hashes. Texts in pieces: what must survive a translation, and the segments that are translated.
 //!
 //! Pure: no network or clock, and no file but a language table that the caller has opened. What reads bytes allocates
-//! nothing by a length that they declare. Decoding is behind the feature `decode`; untrusted pictures are decoded in a process with a limit of memory and time, because a decoder's
-//! own bounds are not strict.
+//! nothing by a length that they declare. Decoding is behind the feature `decode`; untrusted pictures are decoded in a
+//! process with a limit of memory and time, because a decoder's own bounds are not strict.
 
 #![warn(missing_docs)]
 

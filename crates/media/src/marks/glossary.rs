@@ -39,9 +39,8 @@ impl Glossary {
     pub fn new<'a>(terms: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, GlossaryError> {
         let mut translations = HashMap::new();
         for (count, (term, translation)) in terms.into_iter().enumerate() {
-            let fine = |text: &str| {
-                (1..=MAX_TERM_CHARS).contains(&text.chars().count()) && !text.contains(char::is_control)
-            };
+            let fine =
+                |text: &str| (1..=MAX_TERM_CHARS).contains(&text.chars().count()) && !text.contains(char::is_control);
             let (term, translation) = (term.trim(), translation.trim());
             if !fine(term) || !fine(translation) {
                 return Err(GlossaryError::Term(term.chars().take(MAX_TERM_CHARS).collect()));

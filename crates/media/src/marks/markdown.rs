@@ -11,7 +11,8 @@ pub(crate) struct Pair {
     pub(crate) close: Range<usize>,
 }
 
-/// Finds the pairs of one block, nested properly. Delimiters inside marks are none, and those without a partner are text.
+/// Finds the pairs of one block, nested properly. Delimiters inside marks are none, and those without a partner are
+/// text.
 pub(crate) fn pairs(text: &str, marks: &[Mark]) -> Vec<Pair> {
     let mut pairs = links(text, marks);
     let taken: Vec<Range<usize>> = pairs.iter().map(|pair| pair.close.clone()).collect();
@@ -40,13 +41,9 @@ pub(crate) fn pairs(text: &str, marks: &[Mark]) -> Vec<Pair> {
 
 /// Whether two pairs are apart or one encloses the other.
 pub(crate) fn nests(one: &Pair, other: &Pair) -> bool {
-    let inside = |inner: &Pair, outer: &Pair| {
-        inner.open.start >= outer.open.end && inner.close.end <= outer.close.start
-    };
-    inside(one, other)
-        || inside(other, one)
-        || one.close.end <= other.open.start
-        || other.close.end <= one.open.start
+    let inside =
+        |inner: &Pair, outer: &Pair| inner.open.start >= outer.open.end && inner.close.end <= outer.close.start;
+    inside(one, other) || inside(other, one) || one.close.end <= other.open.start || other.close.end <= one.open.start
 }
 
 fn in_mark(marks: &[Mark], at: usize) -> Option<usize> {
@@ -78,8 +75,8 @@ fn runs(text: &str, marks: &[Mark]) -> Vec<Range<usize>> {
 }
 
 fn can_open(text: &str, run: &Range<usize>) -> bool {
-    let inside_word = text.get(run.clone()).is_some_and(|it| it.starts_with('_'))
-        && before(text, run.start).is_some_and(is_word);
+    let inside_word =
+        text.get(run.clone()).is_some_and(|it| it.starts_with('_')) && before(text, run.start).is_some_and(is_word);
     after(text, run.end).is_some_and(|it| !it.is_whitespace()) && !inside_word
 }
 

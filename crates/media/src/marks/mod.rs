@@ -1,4 +1,5 @@
-//! What must survive a translation unchanged: URLs, e-mail addresses, code, placeholders, tags, mentions, emoji and terms of
+//! What must survive a translation unchanged: URLs, e-mail addresses, code, placeholders, tags, mentions, emoji and
+//! terms of
 //! a glossary.
 
 mod glossary;
@@ -62,7 +63,8 @@ pub struct Mark {
     pub replacement: Option<String>,
 }
 
-/// Finds all marks of a text, in order, without overlap: of two that overlap the earlier one counts, of those that begin
+/// Finds all marks of a text, in order, without overlap: of two that overlap the earlier one counts, of those that
+/// begin
 /// together the one whose kind comes first. Takes time in proportion to the text.
 pub fn find(text: &str, format: TextFormat, glossary: &Glossary) -> Vec<Mark> {
     let mut found = patterns::find(text, format);

@@ -26,7 +26,11 @@ const PATTERNS: &[Pattern] = &[
     // Identifiers, options of a command, paths of a file system.
     pattern(MarkKind::Code, r"[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+(?:\(\))?", apart),
     pattern(MarkKind::Code, r"--[a-z][a-z0-9]+(?:-[a-z0-9]+)*(?:=\S*[A-Za-z0-9])?", apart),
-    pattern(MarkKind::Code, r"(?:~|\.{1,2})?(?:/[A-Za-z0-9_.+\-]*[A-Za-z0-9_])(?:/[A-Za-z0-9_.+\-]*[A-Za-z0-9_])+/?", after_space),
+    pattern(
+        MarkKind::Code,
+        r"(?:~|\.{1,2})?(?:/[A-Za-z0-9_.+\-]*[A-Za-z0-9_])(?:/[A-Za-z0-9_.+\-]*[A-Za-z0-9_])+/?",
+        after_space,
+    ),
     pattern(MarkKind::Code, r"[A-Za-z]:\\(?:[^\s\\]+\\)*[^\s\\]*[A-Za-z0-9]", apart),
     pattern(MarkKind::Tag, r"(?s)<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<!(?i:doctype)[^<>]*>|<%.*?%>", always),
     pattern(
@@ -51,7 +55,11 @@ const PATTERNS: &[Pattern] = &[
     // Braces first: they enclose the rest. ICU's plural and select are found by their braces, below.
     pattern(MarkKind::Placeholder, r"\{\{\{[^{}\n]*\}\}\}|\{\{[^{}\n]*\}\}|\{%[^\n]*?%\}|\{#[^\n{}]*#\}", always),
     pattern(MarkKind::Placeholder, r"[$#%]\{[^{}\n]+\}|%<\w+>[0-9.\-+]*[A-Za-z]?", always),
-    pattern(MarkKind::Placeholder, r"\{[\w$.\-\[\]]*(?:![rsa])?(?::[^{}\s]*)?\}|\{\s*\w+\s*,\s*\w+(?:\s*,[^{}]*)?\}", always),
+    pattern(
+        MarkKind::Placeholder,
+        r"\{[\w$.\-\[\]]*(?:![rsa])?(?::[^{}\s]*)?\}|\{\s*\w+\s*,\s*\w+(?:\s*,[^{}]*)?\}",
+        always,
+    ),
     pattern(MarkKind::Placeholder, r"%\([\w.\-]+\)[#0\- +]*[0-9]*(?:\.[0-9]+)?[diouxXeEfFgGcrsa]", always),
     pattern(
         MarkKind::Placeholder,
@@ -71,7 +79,11 @@ const PATTERNS: &[Pattern] = &[
     // What marks are written as on their way through an engine, private use and control characters.
     pattern(MarkKind::Other, r"(?i)(?:XQ|QZX)[0-9]+|[\x{E000}-\x{F8FF}]+|[\x00-\x08\x0E-\x1F\x7F]+", always),
     // Hashes, identifiers, base64: runs that no language has as a word.
-    pattern(MarkKind::Other, r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|[A-Za-z0-9+/=_\-]{40,}|[0-9a-f]{16,39}", apart),
+    pattern(
+        MarkKind::Other,
+        r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|[A-Za-z0-9+/=_\-]{40,}|[0-9a-f]{16,39}",
+        apart,
+    ),
 ];
 
 /// Only in Markdown: escapes, footnotes, images of references.

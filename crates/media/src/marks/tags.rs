@@ -10,9 +10,9 @@ const VOID: &[&str] =
     &["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"];
 /// Elements inside a sentence; all others, known or not, end it.
 const INLINE: &[&str] = &[
-    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "img", "input",
-    "ins", "kbd", "label", "map", "mark", "math", "nobr", "q", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub",
-    "sup", "svg", "time", "tt", "u", "var", "wbr",
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "img",
+    "input", "ins", "kbd", "label", "map", "mark", "math", "nobr", "q", "ruby", "s", "samp", "small", "span", "strike",
+    "strong", "sub", "sup", "svg", "time", "tt", "u", "var", "wbr",
 ];
 
 /// What a tag does.

@@ -3,7 +3,8 @@
 use super::*;
 
 fn marks(text: &str, format: TextFormat) -> Vec<String> {
-    let glossary = Glossary::new([("Mars Pathfinder", "Pathfinder"), ("field hospital", "hospital de campanha")]).unwrap();
+    let glossary =
+        Glossary::new([("Mars Pathfinder", "Pathfinder"), ("field hospital", "hospital de campanha")]).unwrap();
     find(text, format, &glossary).into_iter().map(|mark| text[mark.range].to_owned()).collect()
 }
 
@@ -91,7 +92,8 @@ fn emphasis_and_links_enclose_text() {
     let text = "a **b _c_** [d](http://x.example/(y)) e * f";
     let found = find(text, TextFormat::Markdown, &Glossary::default());
     let pairs = markdown::pairs(text, &found);
-    let mut shown: Vec<(&str, &str)> = pairs.iter().map(|it| (&text[it.open.clone()], &text[it.close.clone()])).collect();
+    let mut shown: Vec<(&str, &str)> =
+        pairs.iter().map(|it| (&text[it.open.clone()], &text[it.close.clone()])).collect();
     shown.sort_unstable();
     assert_eq!(shown, [("**", "**"), ("[", "](http://x.example/(y))"), ("_", "_")]);
 }

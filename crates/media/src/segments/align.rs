@@ -22,7 +22,8 @@ struct Pair<'a> {
     trims: (bool, bool),
 }
 
-/// Places the tags of a segment in its translation, in order of position; `None` where the alignment does not say. `source`
+/// Places the tags of a segment in its translation, in order of position; `None` where the alignment does not say.
+/// `source`
 /// is what the engine was sent, whose words are those of the plain text.
 pub(super) fn place(core: &Inline, output: &str, alignment: &[Option<usize>]) -> Option<Vec<Placed>> {
     let words = words(output);
@@ -156,8 +157,11 @@ mod tests {
     use super::*;
 
     fn core(plain: &str, tags: &[(usize, usize, bool, &str)]) -> Inline {
-        let tag = |(at, pair, opens, text): &(usize, usize, bool, &str)| {
-            Tag { at: *at, pair: *pair, opens: *opens, text: (*text).to_owned() }
+        let tag = |(at, pair, opens, text): &(usize, usize, bool, &str)| Tag {
+            at: *at,
+            pair: *pair,
+            opens: *opens,
+            text: (*text).to_owned(),
         };
         Inline { plain: plain.to_owned(), tags: tags.iter().map(tag).collect(), ..Inline::default() }
     }

@@ -50,7 +50,8 @@ mod tests {
 
     #[test]
     fn code_of_markdown_is_no_block() {
-        let text = "---\ntitle: x\n---\n# Head #\n\n    code\n\n```rust\nlet a;\n```\ntext\nmore  \nhard\n\n[a]: http://x.y\n";
+        let text =
+            "---\ntitle: x\n---\n# Head #\n\n    code\n\n```rust\nlet a;\n```\ntext\nmore  \nhard\n\n[a]: http://x.y\n";
         assert_eq!(shown(text, TextFormat::Markdown), ["Head", "text\nmore", "hard"]);
     }
 
@@ -62,7 +63,8 @@ mod tests {
 
     #[test]
     fn elements_of_html_separate_blocks_and_code_is_kept() {
-        let text = "<html><p>One <b>two</b>\n  three<br>four</p><script>let x = '<p>no</p>';</script><pre>no\nno</pre>\n five";
+        let text =
+            "<html><p>One <b>two</b>\n  three<br>four</p><script>let x = '<p>no</p>';</script><pre>no\nno</pre>\n five";
         let found = find(text, TextFormat::Html);
         assert_eq!(shown(text, TextFormat::Html), ["One <b>two</b>\n  three", "four", "five"]);
         assert_eq!(&text[found[0].breaks[0].clone()], "\n  ");

@@ -204,7 +204,8 @@ pub(super) fn pieces(core: &Inline) -> Vec<Piece> {
         }
         pieces.push(kept);
     };
-    let (mut marks, mut tags, mut lines) = (core.marks.iter(), core.tags.iter().peekable(), core.breaks.iter().peekable());
+    let (mut marks, mut tags, mut lines) =
+        (core.marks.iter(), core.tags.iter().peekable(), core.breaks.iter().peekable());
     for (at, character) in core.plain.char_indices() {
         while let Some(tag) = tags.next_if(|tag| tag.at <= at) {
             keep(&mut text, Piece::Tag(tag.text.clone()));

@@ -53,7 +53,8 @@ pub(super) fn read(text: &str, block: &Block, format: TextFormat, glossary: &Glo
     found.retain(|mark| !pairs.iter().any(|pair| pair.open == mark.range || pair.close == mark.range));
     if format == TextFormat::Markdown {
         let more = markdown::pairs(content, &marks::find(content, format, glossary));
-        let more: Vec<Pair> = more.into_iter().filter(|pair| pairs.iter().all(|other| markdown::nests(other, pair))).collect();
+        let more: Vec<Pair> =
+            more.into_iter().filter(|pair| pairs.iter().all(|other| markdown::nests(other, pair))).collect();
         give_way(&mut found, &more);
         pairs.extend(more);
     }
@@ -168,7 +169,9 @@ fn reduce(tokens: Vec<Token>) -> Vec<Token> {
 
 fn into_text(token: Token) -> String {
     match token {
-        Token::Text(text) | Token::Mark(text) | Token::Open(_, text) | Token::Close(_, text) | Token::Break(text) => text,
+        Token::Text(text) | Token::Mark(text) | Token::Open(_, text) | Token::Close(_, text) | Token::Break(text) => {
+            text
+        }
     }
 }
 

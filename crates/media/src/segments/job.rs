@@ -20,7 +20,8 @@ struct Slot {
     outcome: Option<Outcome>,
 }
 
-/// A translation in progress: hands out requests, takes replies, returns segments in order. It asks nothing twice at once
+/// A translation in progress: hands out requests, takes replies, returns segments in order. It asks nothing twice at
+/// once
 /// and ends after a bounded number of rounds.
 #[derive(Debug)]
 pub struct Translation {
@@ -160,8 +161,11 @@ impl Translation {
             }
         }
         translated.text.push_str(&self.tail);
-        let codes =
-            [(untranslated, "untranslated_segments"), (in_pieces, "cut_at_marks"), (self.choices, "choices_not_translated")];
+        let codes = [
+            (untranslated, "untranslated_segments"),
+            (in_pieces, "cut_at_marks"),
+            (self.choices, "choices_not_translated"),
+        ];
         translated.warnings = codes.into_iter().filter(|(given, _)| *given).map(|(_, code)| code).collect();
         translated
     }

@@ -115,7 +115,8 @@ impl Ladder {
         let restored = if output.is_empty() {
             None
         } else {
-            let alignment = reply.alignment.as_deref().map(|it| it.get(..output.split_whitespace().count()).unwrap_or(it));
+            let alignment =
+                reply.alignment.as_deref().map(|it| it.get(..output.split_whitespace().count()).unwrap_or(it));
             restore(&self.core, &output, spelling, alignment, target.format)
         };
         let Some(text) = restored else {
@@ -144,8 +145,7 @@ impl Ladder {
 
     fn accept_pieces(&mut self, replies: &[SegmentReply], target: &Target) -> Option<Outcome> {
         let Attempt::Pieces { pieces, asked } = &self.attempt else { return None };
-        let mut texts: Vec<String> =
-            pieces.iter().cloned().map(Piece::into_text).collect();
+        let mut texts: Vec<String> = pieces.iter().cloned().map(Piece::into_text).collect();
         let mut missed = 0;
         for (at, reply) in asked.iter().zip(replies) {
             let Some(slot) = texts.get_mut(*at) else { continue };
@@ -206,7 +206,8 @@ fn unended(source: &str, output: &str) -> String {
     output.strip_suffix(['.', '。', '।', '۔', '።', '。']).unwrap_or(output).trim_end().to_owned()
 }
 
-/// The translation in lower case at its beginning where its source is. German writes nouns with a capital letter anywhere.
+/// The translation in lower case at its beginning where its source is. German writes nouns with a capital letter
+/// anywhere.
 fn cased(source: &str, output: &str, to: &str) -> String {
     let (mut letters, lower) = (output.chars(), source.starts_with(char::is_lowercase));
     match (letters.next(), letters.clone().next()) {

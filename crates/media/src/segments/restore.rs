@@ -130,10 +130,16 @@ fn assemble(
     broken(parts, &core.breaks, &core.plain)
 }
 
-/// Puts line ends at the spaces of the text that are nearest to where they were, in proportion; what finds no space stands
+/// Puts line ends at the spaces of the text that are nearest to where they were, in proportion; what finds no space
+/// stands
 /// at the end.
 fn broken(parts: Vec<Part>, breaks: &[Break], plain: &str) -> String {
-    let length: usize = parts.iter().map(|part| match part { Part::Text(text) | Part::Kept(text) => text.len() }).sum();
+    let length: usize = parts
+        .iter()
+        .map(|part| match part {
+            Part::Text(text) | Part::Kept(text) => text.len(),
+        })
+        .sum();
     let mut wanted = breaks.iter().map(|line| (line.at * length.max(1) / plain.len().max(1), &line.text)).peekable();
     let mut broken = String::with_capacity(length + 16);
     let mut at = 0;

@@ -8,13 +8,14 @@ use super::inline::MARK;
 
 /// Abbreviations after which no sentence begins, in lower case and without the last full stop.
 const ABBREVIATIONS: &[&str] = &[
-    "mr", "mrs", "ms", "dr", "dra", "prof", "sr", "sra", "srta", "st", "jr", "vs", "e.g", "i.e", "cf", "fig", "nº", "vol", "pp",
-    "p.ex", "approx", "aprox", "dept", "lt", "sgt", "pág", "núm", "z.b", "d.h", "bzw", "mme", "mlle",
+    "mr", "mrs", "ms", "dr", "dra", "prof", "sr", "sra", "srta", "st", "jr", "vs", "e.g", "i.e", "cf", "fig", "nº",
+    "vol", "pp", "p.ex", "approx", "aprox", "dept", "lt", "sgt", "pág", "núm", "z.b", "d.h", "bzw", "mme", "mlle",
 ];
 /// What stands for a mark while sentences are looked for: an upper-case letter of as many bytes.
 const LETTER: &str = "\u{ff21}";
 
-/// Sentences by the Unicode rules, without the white space around them; not after abbreviations, but also at tabulators and
+/// Sentences by the Unicode rules, without the white space around them; not after abbreviations, but also at
+/// tabulators and
 /// wide gaps, as between columns.
 pub(super) fn split(plain: &str) -> Vec<Range<usize>> {
     let text = plain.replace(MARK, LETTER);
@@ -107,7 +108,10 @@ mod tests {
 
     #[test]
     fn abbreviations_and_initials_end_no_sentence() {
-        assert_eq!(shown("Call Dr. Silva or J. Smith, e.g. Monday. Now."), ["Call Dr. Silva or J. Smith, e.g. Monday.", "Now."]);
+        assert_eq!(
+            shown("Call Dr. Silva or J. Smith, e.g. Monday. Now."),
+            ["Call Dr. Silva or J. Smith, e.g. Monday.", "Now."]
+        );
     }
 
     #[test]

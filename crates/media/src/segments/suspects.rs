@@ -77,7 +77,10 @@ fn weight(text: &str) -> usize {
 
 /// How often a run of one to four words stands in a row.
 fn repeats(text: &str) -> usize {
-    let words: Vec<String> = text.split_whitespace().map(|word| word.trim_matches(|it: char| !it.is_alphanumeric()).to_lowercase()).collect();
+    let words: Vec<String> = text
+        .split_whitespace()
+        .map(|word| word.trim_matches(|it: char| !it.is_alphanumeric()).to_lowercase())
+        .collect();
     let mut most = usize::from(!words.is_empty());
     for length in 1..=4 {
         let mut same = 0;
@@ -108,7 +111,10 @@ mod tests {
         assert_eq!(of("Hello", &"palavra diferente outra coisa ".repeat(2)), [SuspectReason::Length]);
         assert_eq!(of("ha no more of it", "não não não não mais"), [SuspectReason::Repeats]);
         assert_eq!(of("one two", "é o é o é o é o"), [SuspectReason::Repeats]);
-        assert_eq!(of("a text that is long enough", "this one is still in english and long"), [SuspectReason::Language]);
+        assert_eq!(
+            of("a text that is long enough", "this one is still in english and long"),
+            [SuspectReason::Language]
+        );
         assert_eq!(of("take 5 mg", "tome 50 mg"), [SuspectReason::Numbers]);
     }
 }

@@ -29,7 +29,8 @@ impl Translator {
         check_processor()?;
         pair.verify()?;
         let (source, target) = pair.vocabularies();
-        // The parser trusts a file's own lengths and panics on some that no published model has. The weights are copied, not
+        // The parser trusts a file's own lengths and panics on some that no published model has. The weights are
+        // copied, not
         // mapped: a mapped file that is cut short kills the process.
         let loaded = catch_unwind(|| Engine::load(pair.weights(), source, target));
         let unusable = |why: String| TranslateError::Unusable { pair: pair.id(), why };
@@ -54,7 +55,8 @@ impl Translator {
         self.guarded(|engine| engine.src_ids(text).len().saturating_sub(1)).unwrap_or(usize::MAX)
     }
 
-    /// Translates segments in batches of [`BATCH`] of like length; the results are in the order of the segments. `stop` is
+    /// Translates segments in batches of [`BATCH`] of like length; the results are in the order of the segments.
+    /// `stop` is
     /// asked before each batch. A segment of over [`MAX_SEGMENT_TOKENS`] is cut at white space, or else between
     /// characters, and its parts are joined by the same.
     ///
@@ -116,7 +118,8 @@ impl Translator {
         TranslateError::Failed { pair: self.pair.id() }
     }
 
-    /// Runs the engine; a panic inside it (a damaged model of an operator) is an error. It has no state that a panic could
+    /// Runs the engine; a panic inside it (a damaged model of an operator) is an error. It has no state that a panic
+    /// could
     /// leave half changed.
     fn guarded<T>(&self, run: impl FnOnce(&Engine) -> T) -> Result<T, TranslateError> {
         catch_unwind(AssertUnwindSafe(|| run(&self.engine))).map_err(|_| self.failed())

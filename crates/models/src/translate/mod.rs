@@ -29,7 +29,8 @@ pub const BATCH: usize = 16;
 pub struct TranslatedSegment {
     /// The translation; empty only where the model gave nothing.
     pub text: String,
-    /// For each word of `text` (separated by white space) the word of the source that it is aligned with most. `None` where
+    /// For each word of `text` (separated by white space) the word of the source that it is aligned with most. `None`
+    /// where
     /// no alignment was asked for, or where the model's words are not those of the source.
     pub alignment: Option<Vec<Option<usize>>>,
 }

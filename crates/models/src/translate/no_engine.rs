@@ -31,11 +31,7 @@ impl Translator {
     ///
     /// # Errors
     /// Never: no value of this type exists.
-    pub fn translate_batch(
-        &self,
-        _: &[&str],
-        _: &dyn Fn() -> bool,
-    ) -> Result<Vec<TranslatedSegment>, TranslateError> {
+    pub fn translate_batch(&self, _: &[&str], _: &dyn Fn() -> bool) -> Result<Vec<TranslatedSegment>, TranslateError> {
         match self.absent {}
     }
 

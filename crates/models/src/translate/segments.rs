@@ -33,7 +33,9 @@ impl SegmentEngine for NeuralSegments<'_> {
         let mut replies = Vec::with_capacity(requests.len());
         for request in requests {
             let segment = match request.alignment {
-                AlignmentUse::Unused => translated.next().unwrap_or(TranslatedSegment { text: String::new(), alignment: None }),
+                AlignmentUse::Unused => {
+                    translated.next().unwrap_or(TranslatedSegment { text: String::new(), alignment: None })
+                }
                 AlignmentUse::Wanted if (self.stop)() => return Err(SegmentError::Stopped),
                 AlignmentUse::Wanted => self.translator.translate_aligned(&request.text).map_err(refused)?,
             };

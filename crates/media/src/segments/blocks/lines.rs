@@ -106,7 +106,8 @@ impl Reader<'_> {
         if !indented && !rest.trim().is_empty() {
             self.listed = prefix.starts && !prefix.heading;
         }
-        self.table = markdown && rest.contains('|') && (self.table || is_delimiter(self.of(next)) || rest.starts_with('|'));
+        self.table =
+            markdown && rest.contains('|') && (self.table || is_delimiter(self.of(next)) || rest.starts_with('|'));
         let code = markdown && indented && after_blank && !self.listed;
         if code || !rest.contains(char::is_alphanumeric) || (markdown && is_definition(rest)) {
             self.open = false;
@@ -194,7 +195,8 @@ fn prefix(line: &str, format: TextFormat) -> Prefix {
     let mut rest = rest.get(marker..).unwrap_or_default();
     prefix.length += marker;
     prefix.starts = marker > 0;
-    if let Some(after) = ["[ ] ", "[x] ", "[X] "].iter().find_map(|it| rest.strip_prefix(it)).filter(|_| prefix.starts) {
+    if let Some(after) = ["[ ] ", "[x] ", "[X] "].iter().find_map(|it| rest.strip_prefix(it)).filter(|_| prefix.starts)
+    {
         prefix.length += 4;
         rest = after;
     }
