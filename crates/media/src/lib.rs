@@ -7,11 +7,16 @@
 
 #![warn(missing_docs)]
 
+mod bmp;
+pub mod colours;
 pub mod cursor;
 #[cfg(feature = "decode")]
 pub mod decode;
+#[cfg(feature = "decode")]
+pub mod encode;
 mod exif;
 pub mod format;
+mod gif;
 pub mod hash;
 pub mod header;
 mod jpeg;
@@ -20,13 +25,17 @@ pub mod marks;
 pub mod measure;
 pub mod metadata;
 mod png;
+pub mod rgb;
 pub mod segments;
+mod shrink;
 #[cfg(test)]
 mod tests;
 pub mod text;
+mod webp;
 
 pub use exif::Orientation;
 pub use format::{Format, Recognised, recognise};
 pub use header::{Header, HeaderError, Limits};
 pub use measure::{Luma, Measures};
 pub use metadata::Metadata;
+pub use rgb::Rgb;

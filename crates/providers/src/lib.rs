@@ -17,6 +17,7 @@ mod gemini;
 mod http;
 mod image_tokens;
 mod members;
+mod moderation;
 mod openai;
 mod prompt_size;
 mod registry;
@@ -43,6 +44,7 @@ pub use fault::{ClientFault, Fault, FaultClass, FaultScope, MAX_FAULT_MESSAGE_CH
 pub use gemini::GeminiAdapter;
 pub use image_tokens::{image_tokens, image_tokens_at_most};
 pub use members::{collapse_duplicates, with_members};
+pub use moderation::{ModerationCall, ModerationReply};
 pub use openai::{OpenAiAdapter, is_chat_extension};
 pub use prompt_size::{PromptParts, PromptSize, json_bytes};
 pub use registry::{

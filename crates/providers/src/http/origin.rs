@@ -81,12 +81,15 @@ impl Origin {
 pub(crate) enum RequestText {
     Chat(Arc<ChatRequest>),
     Embed(Arc<EmbedRequest>),
+    /// A request without text.
+    None,
 }
 
 impl RequestText {
     fn texts(&self) -> Vec<&str> {
         match self {
             Self::Chat(request) => request.messages.iter().flat_map(|message| message.content.texts()).collect(),
+            Self::None => Vec::new(),
             Self::Embed(request) => request
                 .inputs
                 .iter()

@@ -10,6 +10,7 @@ mod dialect;
 mod embed;
 mod ids;
 mod messages;
+mod moderate;
 mod scan;
 mod send;
 mod stream;
@@ -27,7 +28,7 @@ use reqwest::Url;
 use reqwest::header::AUTHORIZATION;
 
 use crate::http::{ConfigError, HttpConfig, Origin, classify};
-use crate::{Adapter, Call, ChatReply, ChatRequest, ChatStream, EmbedCall, EmbedReply, Fault};
+use crate::{Adapter, Call, ChatReply, ChatRequest, ChatStream, EmbedCall, EmbedReply, Fault, ModerationCall, ModerationReply};
 use dialect::Dialect;
 use ids::Ids;
 
@@ -47,6 +48,7 @@ struct Server {
     dialect: Dialect,
     chat: Url,
     embeddings: Url,
+    moderations: Url,
     /// Members of a chat that are forwarded in addition to the standard ones.
     forward: Vec<String>,
 }
@@ -76,6 +78,7 @@ impl OpenAiAdapter {
             dialect: Dialect::of(&origin.base),
             chat: origin.endpoint("/chat/completions"),
             embeddings: origin.endpoint("/embeddings"),
+            moderations: origin.endpoint("/moderations"),
             origin: Arc::new(origin),
             forward,
         };
@@ -99,5 +102,9 @@ impl Adapter for OpenAiAdapter {
 
     fn embed(&self, call: EmbedCall) -> BoxFuture<'static, Result<EmbedReply, Fault>> {
         embed::embed(self.server.clone(), call).boxed()
+    }
+
+    fn moderate(&self, call: ModerationCall) -> BoxFuture<'static, Result<ModerationReply, Fault>> {
+        moderate::moderate(self.server.clone(), call).boxed()
     }
 }
