@@ -31,6 +31,7 @@ use crate::body::BodyBudget;
 use crate::config::{Config, Source};
 use crate::disaster::{Dependencies, Disaster, DisasterCommands};
 use crate::live::{Live, LiveReader};
+use crate::media::MediaParts;
 use crate::media::translate::Translators;
 use crate::medical::{Dependencies as MedicalDependencies, Medical};
 use crate::memory::{Dependencies as MemoryDependencies, MemoryParts};
@@ -85,6 +86,7 @@ pub struct App {
     pub agency: AgentPlatform,
     pub memory: MemoryParts,
     pub medical: Medical,
+    pub media: MediaParts,
     pub translators: Translators,
     pub limiter: RateLimiter,
     pub ledger: Ledger,
@@ -233,6 +235,7 @@ impl App {
             metrics: &metrics,
         };
         let medical = Medical::start(&config.medical, medical_dependencies)?;
+        let media = MediaParts::start(&config)?;
         let translators = Translators::start(&config);
         let controlled =
             ControlledTasks { tasks: agency.tasks.clone(), limiter: limiter.clone(), live: watched.clone() };
@@ -254,6 +257,7 @@ impl App {
             tasks: agency.tasks.clone(),
             memory: memory.entries.clone(),
             medical: medical.clone(),
+            media: media.clone(),
             identity: identity.clone(),
             feed: feed.clone(),
             sockets: Arc::clone(&sockets),
@@ -305,6 +309,7 @@ impl App {
             agency,
             memory,
             medical,
+            media,
             translators,
             limiter,
             ledger,

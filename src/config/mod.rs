@@ -10,6 +10,7 @@ mod feed;
 mod firmware;
 mod incidents;
 mod load;
+mod media;
 mod medical;
 mod memory;
 mod models;
@@ -27,6 +28,7 @@ pub use feed::Feed;
 pub use firmware::Firmware;
 pub use incidents::Incidents;
 pub use load::{ConfigError, Flags, Source, admin_password, bootstrap_key, command_line, default_file, load, parse};
+pub use media::Media;
 pub use medical::{Medical, Phrasing, Sent};
 pub use memory::Memory;
 pub use models::Models;
@@ -58,6 +60,7 @@ pub struct Config {
     pub engines: Engines,
     pub memory: Memory,
     pub medical: Medical,
+    pub media: Media,
     pub translate: Translate,
     pub workspace: Workspace,
     pub telemetry: Telemetry,

@@ -2,10 +2,12 @@
 
 mod languages;
 mod translate;
+mod vision;
 
 use crate::route::operations;
 
 operations! {
+    vision::see,
     translate::translate,
     languages::list,
 }

@@ -14,7 +14,7 @@ use muster_imaging::engines::ModelStats;
 use muster_models::{Detector, Moderator, Ocr};
 
 pub use engine::{EmbeddedModel, VisionEngine};
-pub use outcome::{Outcome, Payer};
+pub use outcome::{AttemptA, Outcome, Payer};
 pub use provider::{estimate, is_configured};
 pub use result::{VisionResult, DescribedA, DetectedA, ModeratedA, ReadA};
 pub use run::{VisionRequest, serve};
