@@ -135,7 +135,10 @@ async fn a_picture_is_fetched_without_a_trace_of_the_caller() {
         assert_eq!(image["bytes"], picture().len());
     }
     let head = web.last_head().to_ascii_lowercase();
-    assert!(head.contains(&format!("host: {}\r\n", web.address)) && head.contains("accept-encoding: identity\r\n"), "{head}");
+    assert!(
+        head.contains(&format!("host: {}\r\n", web.address)) && head.contains("accept-encoding: identity\r\n"),
+        "{head}"
+    );
     for absent in ["cookie", "authorization", "referer", "x-api-key", "forwarded", "traceparent"] {
         assert!(!head.contains(absent), "{head}");
     }
@@ -184,7 +187,10 @@ fn chats(url: &str) -> Vec<(&'static str, Value)> {
     vec![
         ("/v1/chat/completions", json!({ "model": "alpha", "messages": messages, "seed": 7 })),
         ("/api/llm/chat", json!({ "model": "alpha", "messages": messages })),
-        ("/v1/messages", json!({ "model": "alpha", "max_tokens": 9, "messages": [{ "role": "user", "content": anthropic }] })),
+        (
+            "/v1/messages",
+            json!({ "model": "alpha", "max_tokens": 9, "messages": [{ "role": "user", "content": anthropic }] }),
+        ),
         ("/v1/responses", json!({ "model": "alpha", "input": [{ "role": "user", "content": responses }] })),
     ]
 }
@@ -208,7 +214,10 @@ async fn pictures_of_chats_take_the_same_way_and_go_on_as_data() {
         assert_eq!(web.connections(), before + 1, "{path}");
     }
     let first = &upstream.bodies()[0];
-    assert_eq!((&first["seed"], &first["messages"][0]["content"][0]["image_url"]["detail"]), (&json!(7), &json!("low")));
+    assert_eq!(
+        (&first["seed"], &first["messages"][0]["content"][0]["image_url"]["detail"]),
+        (&json!(7), &json!("low"))
+    );
     let before = upstream.requests();
     for (path, body) in chats(&format!("http://{}/a.png", silent.address)) {
         let refused = client.post(path, &body).await;

@@ -118,7 +118,9 @@ async fn a_form_says_the_same_as_json() {
     let muster = bare();
     let client = muster.client();
     let form = |file: &[u8], task: &str| {
-        let part = |head: &str, content: &[u8]| [b"--XyZ\r\nContent-Disposition: form-data; ", head.as_bytes(), b"\r\n\r\n", content, b"\r\n"].concat();
+        let part = |head: &str, content: &[u8]| {
+            [b"--XyZ\r\nContent-Disposition: form-data; ", head.as_bytes(), b"\r\n\r\n", content, b"\r\n"].concat()
+        };
         [
             part("name=\"task\"", task.as_bytes()),
             part("name=\"max_results\"", b"5"),
@@ -155,7 +157,10 @@ async fn absent_models_are_named_and_a_description_says_what_it_did_not_assess()
         assert_eq!(absent.json()["error"]["details"]["how"], command);
     }
     let described = see(&client, &picture(), "describe").await.json();
-    assert_eq!((&described["method"], &described["provider"], &described["model"]), (&json!("facts"), &json!("embedded"), &json!("facts")));
+    assert_eq!(
+        (&described["method"], &described["provider"], &described["model"]),
+        (&json!("facts"), &json!("embedded"), &json!("facts"))
+    );
     assert_eq!(described["warnings"], json!(["objects_not_assessed", "text_not_assessed"]));
     assert_eq!((&described["result"]["facts"]["objects"], &described["cost_usd"]), (&Value::Null, &json!(0.0)));
     let text = described["result"]["description"].as_str().unwrap();
@@ -163,11 +168,19 @@ async fn absent_models_are_named_and_a_description_says_what_it_did_not_assess()
     let body = json!({ "image": picture(), "task": "describe", "question": "Who?", "language": "pt" });
     let asked = client.post(PATH, &body).await.json();
     let warnings = asked["warnings"].as_array().unwrap();
-    assert!(warnings.contains(&json!("question_not_answered")) && warnings.contains(&json!("language_not_available")), "{asked}");
+    assert!(
+        warnings.contains(&json!("question_not_answered")) && warnings.contains(&json!("language_not_available")),
+        "{asked}"
+    );
     let named = client.post(PATH, &json!({ "image": picture(), "task": "detect", "model": "pp-ocrv5-mobile" })).await;
     assert_refused(&named, "unsupported_value", "model");
     let unknown = client.post(PATH, &json!({ "image": picture(), "task": "describe", "model": "no-such-model" })).await;
-    assert_eq!((unknown.status, &unknown.json()["error"]["code"]), (404, &json!("model_not_found")), "{}", unknown.text);
+    assert_eq!(
+        (unknown.status, &unknown.json()["error"]["code"]),
+        (404, &json!("model_not_found")),
+        "{}",
+        unknown.text
+    );
     let metrics = client.get("/metrics").await.text;
     assert!(metrics.contains("muster_vision_requests_total{method=\"facts\",outcome=\"served\",provider=\"embedded\",task=\"describe\"} 2"), "{metrics}");
     let status = || muster.app.health.report().modules["media"].status.name();
@@ -185,7 +198,8 @@ async fn sizes_are_those_of_the_upright_picture_as_it_was_sent() {
     let muster = bare();
     let client = muster.client();
     let rows: Vec<u8> = (0..3_000_u32).flat_map(|_| [0].into_iter().chain(std::iter::repeat_n(200, 10))).collect();
-    let turned = png(10, 3_000, [8, 0, 0], &[chunk(b"eXIf", QUARTER)], &crate::medical_images::pictures::deflate(&rows));
+    let turned =
+        png(10, 3_000, [8, 0, 0], &[chunk(b"eXIf", QUARTER)], &crate::medical_images::pictures::deflate(&rows));
     let image = see(&client, &base64(&turned), "describe").await.json()["image"].clone();
     let expected = json!({ "width": 3_000, "height": 10, "format": "png", "bytes": turned.len(), "oriented": true });
     assert_eq!(image, expected);
@@ -203,9 +217,15 @@ async fn a_provider_sees_the_picture_without_its_metadata_and_answers_by_a_schem
     assert_eq!(answered.status, 200, "{}", answered.text);
     let described = answered.json();
     assert_eq!(described["result"]["description"], "A striped square.");
-    assert_eq!((&described["method"], &described["provider"], &described["model"]), (&json!("model"), &json!("one"), &json!("alpha")));
+    assert_eq!(
+        (&described["method"], &described["provider"], &described["model"]),
+        (&json!("model"), &json!("one"), &json!("alpha"))
+    );
     assert_eq!((&described["result"]["language"], &described["attempts"][0]["outcome"]), (&json!("pt"), &json!("ok")));
-    assert!(described["usage"]["total_tokens"].as_u64().unwrap() > 0 && described["cost_usd"].as_f64().unwrap() > 0.0, "{described}");
+    assert!(
+        described["usage"]["total_tokens"].as_u64().unwrap() > 0 && described["cost_usd"].as_f64().unwrap() > 0.0,
+        "{described}"
+    );
     let sent = first.last_request();
     assert_eq!(sent["response_format"]["type"], "json_schema");
     let url = sent["messages"][1]["content"][0]["image_url"]["url"].as_str().unwrap();
@@ -222,8 +242,13 @@ async fn a_malformed_answer_goes_to_the_next_provider_and_a_named_model_has_no_s
     let muster = with_providers(&first, &second);
     let client = muster.client();
     let described = see(&client, &picture(), "describe").await.json();
-    assert_eq!((&described["result"]["description"], &described["model"]), (&json!("A cat."), &json!("beta")), "{described}");
-    let outcomes: Vec<&Value> = described["attempts"].as_array().unwrap().iter().map(|attempt| &attempt["outcome"]).collect();
+    assert_eq!(
+        (&described["result"]["description"], &described["model"]),
+        (&json!("A cat."), &json!("beta")),
+        "{described}"
+    );
+    let outcomes: Vec<&Value> =
+        described["attempts"].as_array().unwrap().iter().map(|attempt| &attempt["outcome"]).collect();
     assert_eq!(outcomes, [&json!("malformed"), &json!("ok")]);
     let named = client.post(PATH, &json!({ "image": picture(), "task": "describe", "model": "alpha" })).await;
     assert_eq!((named.status, &named.json()["error"]["code"]), (503, &json!("provider_failed")), "{}", named.text);

@@ -27,7 +27,8 @@ pub fn boundary(content_type: &str) -> Option<&str> {
     if !essence.trim().eq_ignore_ascii_case("multipart/form-data") {
         return None;
     }
-    let named = |parameter: &str| parameter.split('=').next().unwrap_or_default().trim().eq_ignore_ascii_case("boundary");
+    let named =
+        |parameter: &str| parameter.split('=').next().unwrap_or_default().trim().eq_ignore_ascii_case("boundary");
     let (_, value) = parameters.split(';').find(|parameter| named(parameter))?.split_once('=')?;
     let value = value.trim().trim_matches('"');
     (1..=MAX_BOUNDARY).contains(&value.len()).then_some(value)
@@ -113,9 +114,9 @@ fn after<'a>(bytes: &'a [u8], what: &[u8]) -> Option<&'a [u8]> {
 /// The name of a part.
 fn name(head: &[u8]) -> Option<String> {
     let head = std::str::from_utf8(head).ok()?;
-    let line = head.split("\r\n").find(|line| {
-        line.get(..20).is_some_and(|start| start.eq_ignore_ascii_case("content-disposition:"))
-    })?;
+    let line = head
+        .split("\r\n")
+        .find(|line| line.get(..20).is_some_and(|start| start.eq_ignore_ascii_case("content-disposition:")))?;
     line.split(';').skip(1).find_map(|parameter| {
         let (key, value) = parameter.split_once('=')?;
         key.trim().eq_ignore_ascii_case("name").then(|| value.trim().trim_matches('"').to_owned())
@@ -151,9 +152,11 @@ mod tests {
             --AaB03x\r\nContent-Disposition: form-data; name=\"question\"\r\n\r\n42\r\n\
             --AaB03x\r\nContent-Disposition: form-data; name=\"image\"; filename=\"a.png\"\r\nContent-Type: image/png\r\n\r\nfoo\r\n\r\nbar\r\n\
             --AaB03x--\r\n";
-        let expected = json!({ "task": "detect", "min_score": 0.5, "question": "42", "image": STANDARD.encode("foo\r\n\r\nbar") });
+        let expected =
+            json!({ "task": "detect", "min_score": 0.5, "question": "42", "image": STANDARD.encode("foo\r\n\r\nbar") });
         assert_eq!(read(form), Ok(expected));
-        let link = "--AaB03x\r\nContent-Disposition: form-data; name=image\r\n\r\nhttps://example.org/a.png\r\n--AaB03x--";
+        let link =
+            "--AaB03x\r\nContent-Disposition: form-data; name=image\r\n\r\nhttps://example.org/a.png\r\n--AaB03x--";
         assert_eq!(read(link), Ok(json!({ "image": "https://example.org/a.png" })));
     }
 

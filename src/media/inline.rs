@@ -112,7 +112,8 @@ mod tests {
     #[test]
     fn both_forms_of_a_chat_carry_the_picture_and_other_members_stay() {
         let url = "https://example.org/a.png";
-        let part = ContentPart::Image(Image { source: ImageSource::Url(url.to_owned()), detail: Some("low".to_owned()) });
+        let part =
+            ContentPart::Image(Image { source: ImageSource::Url(url.to_owned()), detail: Some("low".to_owned()) });
         let message = Message { content: Content::Parts(vec![part]), ..Message::text(Role::User, "") };
         let part = json!({ "type": "image_url", "image_url": { "url": url, "detail": "low" } });
         let body = json!({ "own": 1.5, "messages": [{ "role": "system", "content": url }, { "role": "user", "content": [part] }] });

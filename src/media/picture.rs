@@ -116,11 +116,14 @@ async fn decoded(app: &App, bytes: Vec<u8>, by: &By) -> Result<Rgb, Error> {
             let seconds = VISION.time.as_secs();
             refused("image_too_large", format!("takes more than {seconds} s to be decoded: scale it down"))
         }
-        Kind::TooLarge => refused("image_too_large", "needs more memory to be decoded than is permitted: scale it down"),
+        Kind::TooLarge => {
+            refused("image_too_large", "needs more memory to be decoded than is permitted: scale it down")
+        }
         Kind::Invalid => refused("invalid_image", "cannot be decoded: save it again"),
         _ => error,
     })?;
-    let decoded = read_output(output).ok_or_else(|| Error::new(Kind::Internal, "the pixels of a picture are missing"))?;
+    let decoded =
+        read_output(output).ok_or_else(|| Error::new(Kind::Internal, "the pixels of a picture are missing"))?;
     decoded.map_err(|error| match error {
         DecodeError::TooLarge(_) | DecodeError::Memory(_) => refused("image_too_large", error.to_string()),
         _ => refused("invalid_image", error.to_string()),

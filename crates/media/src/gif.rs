@@ -1,10 +1,10 @@
 //! GIF (87a and 89a): its screen, its first picture, and the number of pictures.
 
+use crate::Orientation;
 use crate::cursor::Cursor;
 use crate::format::Format;
 use crate::header::{Header, HeaderError, Limits};
 use crate::metadata::Metadata;
-use crate::Orientation;
 
 const PICTURE: u8 = 0x2c;
 const EXTENSION: u8 = 0x21;

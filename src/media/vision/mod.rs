@@ -4,7 +4,9 @@ mod engine;
 mod facts;
 mod moderation;
 mod outcome;
+mod prompt;
 mod provider;
+mod reply;
 mod result;
 mod run;
 
@@ -16,7 +18,7 @@ use muster_models::{Detector, Moderator, Ocr};
 pub use engine::{EmbeddedModel, VisionEngine};
 pub use outcome::{AttemptA, Outcome, Payer};
 pub use provider::{estimate, is_configured};
-pub use result::{VisionResult, DescribedA, DetectedA, ModeratedA, ReadA};
+pub use result::{DescribedA, DetectedA, ModeratedA, ReadA, VisionResult};
 pub use run::{VisionRequest, serve};
 
 /// What is done with a picture.

@@ -11,7 +11,8 @@ use muster_models::{ModerationScores, Moderator};
 use muster_providers::{Adapter, ImageSource, ModerationCall, ModerationReply, Timeouts};
 
 use super::outcome::{Outcome, Payer};
-use super::provider::{data, moderated};
+use super::prompt::data;
+use super::reply::moderated;
 use super::{VisionEngine, VisionResult};
 use crate::app::App;
 use crate::chat;
@@ -128,12 +129,23 @@ mod tests {
         let both = combined(Some(ModerationScores { sexual: 0.3 }), Some(theirs), "openai", true, 0.2);
         let result = of(&both);
         assert_eq!((result.flagged, result.categories["sexual"], result.categories["violence"]), (true, false, true));
-        assert_eq!((result.scores["sexual"], both.method, both.provider.as_str()), (0.3, "neural+moderation", "embedded+openai"));
-        assert!(result.not_assessed.contains(&"hate".to_owned()) && !result.not_assessed.contains(&"violence".to_owned()));
+        assert_eq!(
+            (result.scores["sexual"], both.method, both.provider.as_str()),
+            (0.3, "neural+moderation", "embedded+openai")
+        );
+        assert!(
+            result.not_assessed.contains(&"hate".to_owned()) && !result.not_assessed.contains(&"violence".to_owned())
+        );
         let own = combined(Some(ModerationScores { sexual: 0.3 }), None, "", false, 0.2);
-        assert_eq!((of(&own).flagged, own.warnings.as_slice()), (false, ["recall_unmeasured", "borderline"].as_slice()));
+        assert_eq!(
+            (of(&own).flagged, own.warnings.as_slice()),
+            (false, ["recall_unmeasured", "borderline"].as_slice())
+        );
         assert_eq!((of(&own).scores.len(), of(&own).not_assessed.len()), (1, CATEGORIES.len() - 1));
         let alone = combined(Some(ModerationScores { sexual: 0.85 }), None, "openai", true, 0.2);
-        assert_eq!((of(&alone).flagged, alone.warnings.as_slice()), (true, ["recall_unmeasured", "provider_failed"].as_slice()));
+        assert_eq!(
+            (of(&alone).flagged, alone.warnings.as_slice()),
+            (true, ["recall_unmeasured", "provider_failed"].as_slice())
+        );
     }
 }

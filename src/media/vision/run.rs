@@ -9,7 +9,8 @@ use muster_providers::Usage;
 use serde_json::Value;
 
 use super::outcome::{AttemptA, Outcome, Payer};
-use super::provider::{self, Seen, SeenResult};
+use super::provider::{self, Seen};
+use super::reply::SeenResult;
 use super::result::{DescribedA, DetectedA, FactsA, ReadA, Scale};
 use super::{VisionEngine, VisionResult, VisionTask, facts, moderation};
 use crate::app::App;
@@ -99,7 +100,9 @@ async fn read(app: &App, payer: &Payer, request: &VisionRequest) -> Result<Outco
         let mut attempts = Vec::new();
         match provider::see(app, payer, request, &mut attempts).await {
             Ok(seen) => return finish(app, request, seen, attempts).await,
-            Err(error) => tracing::info!(%error, "no provider read a text of a script that the embedded model does not know"),
+            Err(error) => {
+                tracing::info!(%error, "no provider read a text of a script that the embedded model does not know")
+            }
         }
         outcome.attempts = attempts;
     }
@@ -116,9 +119,7 @@ async fn moderate(app: &App, payer: &Payer, request: &VisionRequest) -> Result<O
         return by_provider(app, payer, request).await;
     }
     let picture = &request.upright.picture;
-    let own = async {
-        if embedded { Some(app.media.vision.moderator.run(picture, ()).await) } else { None }
-    };
+    let own = async { if embedded { Some(app.media.vision.moderator.run(picture, ()).await) } else { None } };
     let theirs = async {
         match &outside {
             Some(provider) => Some(moderation::assess(provider, payer, picture).await),
@@ -150,7 +151,10 @@ async fn describe(app: &App, payer: &Payer, request: &VisionRequest) -> Result<O
             Err(error) if request.model.is_some() => return Err(error),
             // The caller's own limits are told, not passed over.
             Err(error)
-                if matches!(error.kind, Kind::BudgetExhausted | Kind::ModelNotAllowed | Kind::ModelUnpriced | Kind::Invalid) =>
+                if matches!(
+                    error.kind,
+                    Kind::BudgetExhausted | Kind::ModelNotAllowed | Kind::ModelUnpriced | Kind::Invalid
+                ) =>
             {
                 return Err(error);
             }

@@ -64,7 +64,10 @@ mod tests {
             "category_scores": {"sexual": 2.34e-7, "harassment": 0.0011, "violence": 0.9999},
             "category_applied_input_types": {"sexual": ["image"], "harassment": [], "violence": ["image"]}}]}"#;
         let reply = read(body).unwrap();
-        assert_eq!(reply.scores.into_iter().collect::<Vec<_>>(), [("sexual".to_owned(), 2.34e-7), ("violence".to_owned(), 0.9999)]);
+        assert_eq!(
+            reply.scores.into_iter().collect::<Vec<_>>(),
+            [("sexual".to_owned(), 2.34e-7), ("violence".to_owned(), 0.9999)]
+        );
         assert!(read(b"{\"results\": []}").is_none());
         assert!(read(b"{\"results\": [{\"category_scores\": {\"sexual\": 0.5}}]}").is_none());
     }
