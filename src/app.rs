@@ -32,6 +32,7 @@ use crate::config::{Config, Source};
 use crate::disaster::{Dependencies, Disaster, DisasterCommands};
 use crate::images::Images;
 use crate::live::{Live, LiveReader};
+use crate::media::MediaParts;
 use crate::media::translate::Translators;
 use crate::medical::{Dependencies as MedicalDependencies, Medical};
 use crate::memory::{Dependencies as MemoryDependencies, MemoryParts};
@@ -87,6 +88,7 @@ pub struct App {
     pub memory: MemoryParts,
     pub images: Images,
     pub medical: Medical,
+    pub media: MediaParts,
     pub translators: Translators,
     pub limiter: RateLimiter,
     pub ledger: Ledger,
@@ -236,6 +238,7 @@ impl App {
         };
         let images = Images::start(&config, &tree, arbiter_of(1), &store, &clock)?;
         let medical = Medical::start(&config.medical, medical_dependencies)?;
+        let media = MediaParts::start(&config)?;
         let translators = Translators::start(&config);
         let controlled =
             ControlledTasks { tasks: agency.tasks.clone(), limiter: limiter.clone(), live: watched.clone() };
@@ -257,6 +260,7 @@ impl App {
             tasks: agency.tasks.clone(),
             memory: memory.entries.clone(),
             medical: medical.clone(),
+            media: media.clone(),
             identity: identity.clone(),
             feed: feed.clone(),
             sockets: Arc::clone(&sockets),
@@ -309,6 +313,7 @@ impl App {
             memory,
             images,
             medical,
+            media,
             translators,
             limiter,
             ledger,

@@ -120,6 +120,8 @@ pub struct Metrics {
     phrasing_rejected: IntCounterVec,
     self_test_failures: IntCounter,
     translations: IntCounterVec,
+    vision_requests: IntCounterVec,
+    media_fetches: IntCounterVec,
     /// Teams that have labels of their own.
     teams: Arc<Mutex<HashSet<String>>>,
     /// Tags that have labels of their own.
@@ -184,6 +186,19 @@ impl Metrics {
             "Pictures drawn from text and stored, by provider and method (model, sketch).",
             &["provider", "method"],
         )?;
+        let vision_requests = count(
+            "muster_vision_requests_total",
+            "Requests of vision by task, provider, method and outcome (served, refused, failed, left).",
+            &["task", "provider", "method", "outcome"],
+        )?;
+        let media_fetches = count(
+            "muster_media_fetches_total",
+            "Pictures fetched by URL, by outcome: fetched, not_allowed, busy, or the word of the failure.",
+            &["outcome"],
+        )?;
+        for counter in [&vision_requests, &media_fetches] {
+            registry.register(Box::new(counter.clone()))?;
+        }
         for counter in [&cost, &team_cost, &tag_cost] {
             registry.register(Box::new(counter.clone()))?;
         }
@@ -241,6 +256,8 @@ impl Metrics {
             phrasing_rejected,
             self_test_failures,
             translations,
+            vision_requests,
+            media_fetches,
             teams: Arc::default(),
             tags: tags.into(),
             gauges,
@@ -255,6 +272,16 @@ impl Metrics {
     /// Counts a translation.
     pub fn translation(&self, method: &str, outcome: &str) {
         self.translations.with_label_values(&[method, outcome]).inc();
+    }
+
+    /// Counts a request of vision. Providers are those of the settings.
+    pub fn vision(&self, task: &str, provider: &str, method: &str, outcome: &str) {
+        self.vision_requests.with_label_values(&[task, provider, method, outcome]).inc();
+    }
+
+    /// Counts a picture that was to be fetched.
+    pub fn media_fetch(&self, outcome: &str) {
+        self.media_fetches.with_label_values(&[outcome]).inc();
     }
 
     pub fn tokens(&self, provider: &str, model: &str, usage: Usage) {

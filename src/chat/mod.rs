@@ -299,7 +299,8 @@ pub async fn embed(
     }
 }
 
-fn request_id(http: &HttpRequest) -> String {
+/// Returns the identifier of a request, which is forwarded to providers.
+pub(crate) fn request_id(http: &HttpRequest) -> String {
     http.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default()
 }
 

@@ -38,6 +38,7 @@ pub(super) fn diagnose(settings: &Settings) -> Vec<Finding> {
             findings.push(agents(&config));
             findings.extend(workspace(&config));
             findings.extend(first_key());
+            findings.extend(fetches(&config));
             findings.extend(kept_conversations(&config));
             let model = LocalModel::start(app::model_options(&config));
             findings.push(match config.llm.model.as_str() {
@@ -53,6 +54,14 @@ pub(super) fn diagnose(settings: &Settings) -> Vec<Finding> {
             findings
         }
     }
+}
+
+/// Warns of addresses that are not public and from which pictures are fetched; `None` if there are none.
+fn fetches(config: &Config) -> Option<Finding> {
+    let allowed = &config.media.fetch_allow;
+    let names = || allowed.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let why = || format!("media.fetch_allow lets clients reach {}, which is meant for tests only", names());
+    (!allowed.is_empty()).then(|| Finding::bad("pictures by URL", why(), "set media.fetch_allow = []"))
 }
 
 /// Checks the key of kept conversations; `None` where nothing is kept.

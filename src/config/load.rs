@@ -227,6 +227,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     config.agents.check()?;
     config.memory.check()?;
     config.medical.check(&config.provider)?;
+    config.media.check(&config.provider)?;
     config.translate.check()?;
     config.images.check()?;
     if !(1..=8760).contains(&config.store.snapshot_hours) {
@@ -284,6 +285,7 @@ mod tests {
             "devices",
             "memory",
             "medical",
+            "media",
             "translate",
             "telemetry",
             "llm",

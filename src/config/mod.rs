@@ -11,6 +11,7 @@ mod firmware;
 mod images;
 mod incidents;
 mod load;
+mod media;
 mod medical;
 mod memory;
 mod models;
@@ -29,6 +30,7 @@ pub use firmware::Firmware;
 pub use images::{ImageFallback, Images};
 pub use incidents::Incidents;
 pub use load::{ConfigError, Flags, Source, admin_password, bootstrap_key, command_line, default_file, load, parse};
+pub use media::Media;
 pub use medical::{Medical, Phrasing, Sent};
 pub use memory::Memory;
 pub use models::Models;
@@ -60,6 +62,7 @@ pub struct Config {
     pub engines: Engines,
     pub memory: Memory,
     pub medical: Medical,
+    pub media: Media,
     pub translate: Translate,
     pub workspace: Workspace,
     pub telemetry: Telemetry,

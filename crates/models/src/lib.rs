@@ -1,5 +1,5 @@
-//! In-process inference: chat models on llama.cpp and sentence embeddings behind small traits, translation, and models of
-//! vision. Contains no actor and no HTTP.
+//! In-process inference behind small traits: chat models on llama.cpp, sentence embeddings, vision and translation.
+//! Contains no actor and no HTTP.
 
 #![warn(missing_docs)]
 

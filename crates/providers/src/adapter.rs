@@ -2,7 +2,10 @@
 
 use futures::future::BoxFuture;
 
-use crate::{Call, ChatReply, ChatRequest, ChatStream, EmbedCall, EmbedReply, Fault, ImageCall, ImageReply};
+use crate::{
+    Call, ChatReply, ChatRequest, ChatStream, EmbedCall, EmbedReply, Fault, ImageCall, ImageReply, ModerationCall,
+    ModerationReply,
+};
 
 /// Calls one provider over one wire protocol. Classifies every failure; holds no state except connections.
 pub trait Adapter: Send + Sync + std::fmt::Debug + 'static {
@@ -28,6 +31,12 @@ pub trait Adapter: Send + Sync + std::fmt::Debug + 'static {
     /// future cancels the calls.
     fn image(&self, _call: ImageCall) -> BoxFuture<'static, Result<ImageReply, Fault>> {
         let fault = Fault::unsupported("model", "this provider draws no pictures");
+        Box::pin(std::future::ready(Err(fault)))
+    }
+
+    /// Returns scores of a picture's content. Dropping the future cancels the call.
+    fn moderate(&self, _call: ModerationCall) -> BoxFuture<'static, Result<ModerationReply, Fault>> {
+        let fault = Fault::unsupported("model", "this provider has no moderation endpoint");
         Box::pin(std::future::ready(Err(fault)))
     }
 

@@ -18,6 +18,7 @@ mod http;
 mod image;
 mod image_tokens;
 mod members;
+mod moderation;
 mod openai;
 mod prompt_size;
 mod registry;
@@ -48,6 +49,7 @@ pub use image::{
 };
 pub use image_tokens::{image_tokens, image_tokens_at_most};
 pub use members::{collapse_duplicates, with_members};
+pub use moderation::{ModerationCall, ModerationReply};
 pub use openai::{OpenAiAdapter, is_chat_extension};
 pub use prompt_size::{PromptParts, PromptSize, json_bytes};
 pub use registry::{

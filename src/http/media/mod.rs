@@ -5,10 +5,12 @@ pub mod images_openai;
 pub mod images_stored;
 mod languages;
 mod translate;
+mod vision;
 
 use crate::route::operations;
 
 operations! {
+    vision::see,
     translate::translate,
     languages::list,
     images::generate,

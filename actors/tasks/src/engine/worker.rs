@@ -29,6 +29,8 @@ const OWN_STACK: u64 = muster_engines::stack::STACK as u64;
 const OF_A_THREAD: u64 = 1 << 20;
 /// Maximum size of an output, in bytes.
 const MAX_OUTPUT: usize = 8 << 20;
+/// Maximum output of a job: the pixels of a picture of 2,048 by 2,048, and what precedes them.
+const MAX_JOB_OUTPUT: usize = 16 << 20;
 /// Maximum number of open files; a traversal of the workspace keeps a folder open for each entry that it has ahead.
 const OPEN_FILES: u64 = 4_096;
 
@@ -224,7 +226,7 @@ fn run_job(job: &Job, input: &[u8]) -> (Head, Vec<u8>) {
     let ran = catch_unwind(AssertUnwindSafe(|| (job.run)(input)));
     let took_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
     match ran {
-        Ok(Ok(output)) if output.len() <= MAX_OUTPUT => (Head { took_us, ..Head::default() }, output),
+        Ok(Ok(output)) if output.len() <= MAX_JOB_OUTPUT => (Head { took_us, ..Head::default() }, output),
         Ok(Ok(_)) => failed(Failure::too_large("the output of a job is too large"), false),
         Ok(Err(failure)) => failed(failure, false),
         Err(_) => failed(Failure::internal("panicked"), true),

@@ -82,6 +82,8 @@ pub(crate) enum RequestText {
     Chat(Arc<ChatRequest>),
     Embed(Arc<EmbedRequest>),
     Image(Arc<ImageRequest>),
+    /// A request without text.
+    None,
 }
 
 impl RequestText {
@@ -89,6 +91,7 @@ impl RequestText {
         match self {
             Self::Chat(request) => request.messages.iter().flat_map(|message| message.content.texts()).collect(),
             Self::Image(request) => vec![request.prompt.as_str()],
+            Self::None => Vec::new(),
             Self::Embed(request) => request
                 .inputs
                 .iter()

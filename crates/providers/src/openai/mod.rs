@@ -11,6 +11,7 @@ mod embed;
 mod ids;
 mod images;
 mod messages;
+mod moderate;
 mod scan;
 mod send;
 mod stream;
@@ -28,7 +29,10 @@ use reqwest::Url;
 use reqwest::header::AUTHORIZATION;
 
 use crate::http::{ConfigError, HttpConfig, Origin, classify};
-use crate::{Adapter, Call, ChatReply, ChatRequest, ChatStream, EmbedCall, EmbedReply, Fault, ImageCall, ImageReply};
+use crate::{
+    Adapter, Call, ChatReply, ChatRequest, ChatStream, EmbedCall, EmbedReply, Fault, ImageCall, ImageReply,
+    ModerationCall, ModerationReply,
+};
 use dialect::Dialect;
 use ids::Ids;
 
@@ -49,6 +53,7 @@ struct Server {
     chat: Url,
     embeddings: Url,
     images: Url,
+    moderations: Url,
     /// Members of a chat that are forwarded in addition to the standard ones.
     forward: Vec<String>,
 }
@@ -79,6 +84,7 @@ impl OpenAiAdapter {
             chat: origin.endpoint("/chat/completions"),
             embeddings: origin.endpoint("/embeddings"),
             images: origin.endpoint("/images/generations"),
+            moderations: origin.endpoint("/moderations"),
             origin: Arc::new(origin),
             forward,
         };
@@ -106,5 +112,9 @@ impl Adapter for OpenAiAdapter {
 
     fn image(&self, call: ImageCall) -> BoxFuture<'static, Result<ImageReply, Fault>> {
         images::draw(self.server.clone(), call).boxed()
+    }
+
+    fn moderate(&self, call: ModerationCall) -> BoxFuture<'static, Result<ModerationReply, Fault>> {
+        moderate::moderate(self.server.clone(), call).boxed()
     }
 }
