@@ -30,6 +30,9 @@ pub fn fit(bytes: &[u8], format: Format, size: Option<(u32, u32)>, bounds: &Boun
     let known = match format {
         Format::Png => ImageFormat::Png,
         Format::Jpeg => ImageFormat::Jpeg,
+        Format::Webp => ImageFormat::WebP,
+        Format::Gif => ImageFormat::Gif,
+        Format::Bmp => ImageFormat::Bmp,
     };
     // The decoder of JPEG fills what is missing with grey.
     if format == Format::Jpeg && !bytes.windows(2).rev().any(|pair| pair == [0xff, 0xd9]) {
