@@ -18,8 +18,10 @@ const ROUNDS: u32 = 5;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
-    let folder = folder.map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../models-cache")), PathBuf::from);
-    let (pictures, names) = (std::fs::read(folder.join("pictures.json"))?, std::fs::read(folder.join("picture-names.json"))?);
+    let folder =
+        folder.map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../models-cache")), PathBuf::from);
+    let (pictures, names) =
+        (std::fs::read(folder.join("pictures.json"))?, std::fs::read(folder.join("picture-names.json"))?);
     let start = Instant::now();
     let sketcher = Sketcher::open(&pictures, &names)?;
     println!("open: {:.0} ms", start.elapsed().as_secs_f64() * 1e3);
@@ -30,7 +32,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("reading alone: {read:.2} ms");
     for size in Size::ALL {
         for quality in [Quality::Standard, Quality::Hd] {
-            let (most, mean) = time(|text| drop(black_box(sketcher.draw(&Prompt { text, size, quality, ..Prompt::default() }))));
+            let (most, mean) =
+                time(|text| drop(black_box(sketcher.draw(&Prompt { text, size, quality, ..Prompt::default() }))));
             println!("{} {quality:?}: mean {mean:.0} ms, most {most:.0} ms", size.text());
         }
     }

@@ -53,7 +53,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         let small = resize(&picture, CELL, CELL, FilterType::Triangle);
         let (column, row) = (index % COLUMNS, index / COLUMNS);
         overlay(&mut sheet, &small, i64::from(column * (CELL + GAP)), i64::from(row * (CELL + GAP)));
-        writeln!(list, "| {text} | {} | {} | {} |", drawing.language, drawing.revised_prompt, drawing.unmatched.join(", "))?;
+        writeln!(
+            list,
+            "| {text} | {} | {} | {} |",
+            drawing.language,
+            drawing.revised_prompt,
+            drawing.unmatched.join(", ")
+        )?;
     }
     let target = Path::new(&target);
     let file = std::io::BufWriter::new(std::fs::File::create(target.join("contact-sheet.png"))?);

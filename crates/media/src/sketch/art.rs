@@ -80,7 +80,9 @@ impl Drawings {
 
     fn parse(&self, body: &str, picture: &Picture) -> Result<Tree, SketchError> {
         let side = self.size;
-        let svg = format!("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{side}\" height=\"{side}\" viewBox=\"0 0 {side} {side}\">{body}</svg>");
+        let svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{side}\" height=\"{side}\" viewBox=\"0 0 {side} {side}\">{body}</svg>"
+        );
         Tree::from_str(&svg, &Options::default()).map_err(|_| SketchError::Drawing(picture.emoji.to_owned()))
     }
 

@@ -37,7 +37,10 @@ impl Stage {
 
 /// Opens an SVG of the canvas's size.
 pub(super) fn open(stage: &Stage) -> String {
-    format!("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\">", stage.width, stage.height)
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\">",
+        stage.width, stage.height
+    )
 }
 
 /// Everything behind the figures.
@@ -109,7 +112,12 @@ fn light(out: &mut String, stage: &Stage) {
             let _ = write!(
                 out,
                 "<path fill=\"#ffeeb0\" d=\"M{x:.1} {:.1}a{r:.1} {r:.1} 0 1 0 {r:.1} {:.1}a{:.1} {:.1} 0 0 1 {:.1} {:.1}z\"/>",
-                y - r, r * 1.3, r * 0.85, r * 0.85, -r, -r * 1.3
+                y - r,
+                r * 1.3,
+                r * 0.85,
+                r * 0.85,
+                -r,
+                -r * 1.3
             );
         }
         (TimeOfDay::Day, Weather::Clear) => {
@@ -142,7 +150,9 @@ fn clouds(out: &mut String, stage: &Stage, rng: &mut Rng) {
         let y = stage.height * rng.between(0.07, 0.27);
         let r = stage.least() * rng.between(0.035, 0.055);
         let _ = write!(out, "<g fill=\"{fill}\" opacity=\"{opacity}\">");
-        for (dx, dy, size) in [(-1.5, 0.25, 0.75), (-0.5, -0.3, 1.05), (0.6, -0.1, 0.9), (1.6, 0.3, 0.7), (0.1, 0.35, 0.8)] {
+        for (dx, dy, size) in
+            [(-1.5, 0.25, 0.75), (-0.5, -0.3, 1.05), (0.6, -0.1, 0.9), (1.6, 0.3, 0.7), (0.1, 0.35, 0.8)]
+        {
             let _ = write!(out, "<circle cx=\"{:.0}\" cy=\"{:.0}\" r=\"{:.0}\"/>", x + dx * r, y + dy * r, size * r);
         }
         out.push_str("</g>");
@@ -163,5 +173,9 @@ fn dusk(out: &mut String, stage: &Stage) {
         _ => return,
     };
     let top = if stage.setting == Setting::Indoor { 0.0 } else { stage.horizon() };
-    let _ = write!(out, "<path fill=\"{fill}\" opacity=\"{opacity}\" d=\"M0 {top:.0}h{}V{}H0z\"/>", stage.width, stage.height);
+    let _ = write!(
+        out,
+        "<path fill=\"{fill}\" opacity=\"{opacity}\" d=\"M0 {top:.0}h{}V{}H0z\"/>",
+        stage.width, stage.height
+    );
 }

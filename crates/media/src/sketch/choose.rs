@@ -7,12 +7,17 @@ use super::tokens::Token;
 /// Read first; the rest only if none of these understands every word.
 const MAIN: &[&str] = &["en", "es", "pt", "fr", "de", "it"];
 const LATIN: &[&str] = &[
-    "id", "tr", "pl", "vi", "nl", "sv", "da", "nb", "fi", "ro", "cs", "hu", "sw", "af", "az", "bs", "ca", "cy", "et", "eu", "ga",
-    "ha", "hr", "is", "jv", "ku", "lt", "lv", "mi", "ms", "sk", "sl", "so", "sq", "tl", "uz", "xh", "yo", "zu",
+    "id", "tr", "pl", "vi", "nl", "sv", "da", "nb", "fi", "ro", "cs", "hu", "sw", "af", "az", "bs", "ca", "cy", "et",
+    "eu", "ga", "ha", "hr", "is", "jv", "ku", "lt", "lv", "mi", "ms", "sk", "sl", "so", "sq", "tl", "uz", "xh", "yo",
+    "zu",
 ];
 
 /// Reads the tokens in the language that was named, else in the one that fits best; ties go to the earlier one.
-pub(super) fn read_best<'a>(names: &'a Names, tokens: &[Token], named: Option<&str>) -> Option<(&'a Language, Reading)> {
+pub(super) fn read_best<'a>(
+    names: &'a Names,
+    tokens: &[Token],
+    named: Option<&str>,
+) -> Option<(&'a Language, Reading)> {
     if let Some(language) = named.and_then(|code| names.language(code)) {
         return Some((language, read(tokens, language)));
     }

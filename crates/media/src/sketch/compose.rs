@@ -9,8 +9,10 @@ use super::warning::Warning;
 /// Words that `unmatched` lists, at most.
 const MAX_UNMATCHED: usize = 50;
 /// Languages in which an adjective follows its noun.
-const ADJECTIVE_LAST: &[&str] =
-    &["es", "pt", "fr", "it", "ca", "ro", "ar", "fa", "he", "id", "ms", "vi", "th", "sw", "sq", "cy", "ga", "km", "jv", "yo", "zu", "xh", "eu", "ha", "so"];
+const ADJECTIVE_LAST: &[&str] = &[
+    "es", "pt", "fr", "it", "ca", "ro", "ar", "fa", "he", "id", "ms", "vi", "th", "sw", "sq", "cy", "ga", "km", "jv",
+    "yo", "zu", "xh", "eu", "ha", "so",
+];
 /// Languages in which a number follows its noun.
 const COUNT_LAST: &[&str] = &["ko", "th", "ja", "sw", "my", "km", "yo", "ha"];
 
@@ -75,7 +77,9 @@ impl Composer<'_> {
 
     fn is_beside_noun(&self, index: usize) -> bool {
         let is_noun = |index: Option<usize>| {
-            index.and_then(|index| self.elements.get(index)).is_some_and(|element| matches!(element.meaning, Meaning::Picture { .. }))
+            index
+                .and_then(|index| self.elements.get(index))
+                .is_some_and(|element| matches!(element.meaning, Meaning::Picture { .. }))
         };
         is_noun(if self.adjective_last { index.checked_sub(1) } else { Some(index + 1) })
     }
@@ -119,7 +123,8 @@ impl Composer<'_> {
     /// Whether the element before, particles left out, is a noun.
     fn follows_noun(&self, index: usize) -> bool {
         let before = self.nouns.get(..index).unwrap_or_default().iter().zip(self.elements).rev();
-        let mut before = before.skip_while(|(noun, element)| noun.is_none() && element.raw != "の" && is_particle(element));
+        let mut before =
+            before.skip_while(|(noun, element)| noun.is_none() && element.raw != "の" && is_particle(element));
         before.next().is_some_and(|(noun, _)| noun.is_some())
     }
 
@@ -153,7 +158,9 @@ impl Composer<'_> {
     /// `A on B`: a relation between the nouns on its two sides, where nothing else stands between.
     fn relate(&mut self) {
         for index in 0..self.elements.len() {
-            let Some(Meaning::Concept(Concept::Relation(place))) = self.elements.get(index).map(|element| element.meaning) else {
+            let Some(Meaning::Concept(Concept::Relation(place))) =
+                self.elements.get(index).map(|element| element.meaning)
+            else {
                 continue;
             };
             let before = self.figure_near((0..index).rev());
@@ -170,7 +177,8 @@ impl Composer<'_> {
 
     /// A figure that something relates to has no relation itself: the first one of a chain stays.
     fn break_chains(&mut self) {
-        let targets: Vec<usize> = self.nouns.iter().flatten().filter_map(|noun| noun.relation.map(|(_, to)| to)).collect();
+        let targets: Vec<usize> =
+            self.nouns.iter().flatten().filter_map(|noun| noun.relation.map(|(_, to)| to)).collect();
         for target in targets {
             if let Some(noun) = self.nouns.get_mut(target).and_then(Option::as_mut) {
                 noun.relation = None;
@@ -201,7 +209,13 @@ impl Composer<'_> {
                 continue;
             }
             let Some(picture) = Kinds::get().picture(noun.picture) else { continue };
-            let count = noun.count.unwrap_or(if !noun.plural { 1 } else if picture.height <= 1.0 { 3 } else { 2 });
+            let count = noun.count.unwrap_or(if !noun.plural {
+                1
+            } else if picture.height <= 1.0 {
+                3
+            } else {
+                2
+            });
             let room = u8::try_from(MAX_DRAWN - drawn).unwrap_or(MAX_COUNT).min(count);
             if room == 0 {
                 self.warn(Warning::FiguresLimited);
@@ -319,7 +333,11 @@ fn is_particle(element: &Element) -> bool {
 fn is_said(raw: &str) -> bool {
     let mut letters = raw.chars();
     match (letters.next(), letters.next()) {
-        (Some(only), None) => !(only.is_alphabetic() && (only as u32) < 0x2e80) && !('\u{3041}'..='\u{309f}').contains(&only),
+        (Some(only), None) => {
+            let is_letter = only.is_alphabetic() && u32::from(only) < 0x2e80;
+            let is_kana = ('\u{3041}'..='\u{309f}').contains(&only);
+            !is_letter && !is_kana
+        }
         _ => true,
     }
 }

@@ -52,7 +52,10 @@ impl Folder {
             forms.extend(rest.filter(|rest| rest.chars().count() >= least).map(str::to_owned));
         };
         if self.korean {
-            for particle in ["에서", "으로", "이랑", "하고", "은", "는", "이", "가", "을", "를", "의", "에", "와", "과", "도", "로", "랑"] {
+            for particle in [
+                "에서", "으로", "이랑", "하고", "은", "는", "이", "가", "을", "를", "의", "에", "와", "과", "도", "로",
+                "랑",
+            ] {
                 keep(folded.strip_suffix(particle), 1);
             }
         }

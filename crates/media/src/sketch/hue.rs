@@ -110,7 +110,13 @@ fn hsl(rgb: Rgb) -> (f32, f32, f32) {
         return (0.0, 0.0, lightness);
     }
     let saturation = spread / (1.0 - (2.0 * lightness - 1.0).abs()).max(0.001);
-    let sector = if high == r { (g - b) / spread } else if high == g { (b - r) / spread + 2.0 } else { (r - g) / spread + 4.0 };
+    let sector = if high == r {
+        (g - b) / spread
+    } else if high == g {
+        (b - r) / spread + 2.0
+    } else {
+        (r - g) / spread + 4.0
+    };
     ((sector * 60.0).rem_euclid(360.0), saturation, lightness)
 }
 

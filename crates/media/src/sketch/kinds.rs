@@ -81,7 +81,8 @@ impl Kinds {
     /// The picture of an emoji, with or without variation selectors and skin tones.
     pub(super) fn find(&self, emoji: &str) -> Option<u16> {
         self.by_emoji.get(emoji).copied().or_else(|| {
-            let bare: String = emoji.chars().filter(|c| !matches!(c, '\u{fe0e}' | '\u{fe0f}' | '\u{1f3fb}'..='\u{1f3ff}')).collect();
+            let bare: String =
+                emoji.chars().filter(|c| !matches!(c, '\u{fe0e}' | '\u{fe0f}' | '\u{1f3fb}'..='\u{1f3ff}')).collect();
             self.by_emoji.get(bare.as_str()).copied()
         })
     }
@@ -108,9 +109,8 @@ fn class(word: &str) -> Option<Kind> {
         "sea" | "boat" => Kind::Sea,
         "building" | "tall" | "tree" => Kind::Back,
         "furniture" => Kind::Furniture,
-        "animal" | "face" | "waterfowl" | "shore" | "person" | "role" | "activity" | "vehicle" | "plant" | "food" | "object" => {
-            Kind::Front
-        }
+        "animal" | "face" | "waterfowl" | "shore" | "person" | "role" | "activity" | "vehicle" | "plant" | "food"
+        | "object" => Kind::Front,
         _ => return None,
     })
 }

@@ -54,6 +54,7 @@ pub(super) struct Sprite {
 /// Pictures that belong together, and the area that no other cluster of the row enters.
 #[derive(Debug, Clone)]
 pub(super) struct Block {
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests hold the rows to it"))]
     pub(super) area: Area,
     pub(super) sprites: Vec<Sprite>,
 }
@@ -96,11 +97,25 @@ pub(super) fn place(scene: &Scene, measures: &[Measure], canvas: (f32, f32), rng
     let sky_area = area(split.unwrap_or(0.05), 0.95, air_top, air_bottom - 0.04);
     let flyer_area = area(0.05, split.unwrap_or(0.95), air_top + 0.03, air_bottom);
     let back_area = if front.is_empty() { area(0.04, 0.96, 0.14, 0.84) } else { area(0.02, 0.98, 0.12, 0.67) };
-    let front_top = if !back.is_empty() { 0.58 } else if sky.is_empty() && flyers.is_empty() { 0.26 } else { 0.40 };
+    let front_top = if !back.is_empty() {
+        0.58
+    } else if sky.is_empty() && flyers.is_empty() {
+        0.26
+    } else {
+        0.40
+    };
     let front_area = area(0.04, 0.96, front_top, 0.93);
     let single = |count: usize, alone: f32, many: f32| if count == 1 { alone } else { many };
-    let air = if on_ground { Cap { unit: 0.24, height: 0.40 } } else { Cap { unit: 0.9, height: single(flyers.len() + sky.len(), 0.5, 0.34) } };
-    let front_cap = if back.is_empty() { Cap { unit: 1.1, height: single(front.len(), 0.56, 0.48) } } else { Cap { unit: 0.25, height: 0.36 } };
+    let air = if on_ground {
+        Cap { unit: 0.24, height: 0.40 }
+    } else {
+        Cap { unit: 0.9, height: single(flyers.len() + sky.len(), 0.5, 0.34) }
+    };
+    let front_cap = if back.is_empty() {
+        Cap { unit: 1.1, height: single(front.len(), 0.56, 0.48) }
+    } else {
+        Cap { unit: 0.25, height: 0.36 }
+    };
     let back_cap = if front.is_empty() { Cap { unit: 0.3, height: 0.66 } } else { Cap { unit: 0.19, height: 0.54 } };
     Layout {
         sky: pack(sky, sky_area, 2, air.scale(least), rng),
@@ -193,7 +208,12 @@ fn place_row(row: &[Cluster], area: Area, bottom: f32, scale: f32, rng: &mut Rng
         .zip(&weights)
         .map(|(cluster, weight)| {
             x += left * weight / total;
-            let at = Area { x, y: bottom - cluster.height * scale, width: cluster.width * scale, height: cluster.height * scale };
+            let at = Area {
+                x,
+                y: bottom - cluster.height * scale,
+                width: cluster.width * scale,
+                height: cluster.height * scale,
+            };
             x += at.width;
             let sprites = cluster.parts.iter().map(|part| scaled(*part, at.x, bottom, scale)).collect();
             Block { area: at, sprites }
@@ -217,7 +237,8 @@ fn clusters(scene: &Scene, measures: &[Measure]) -> Vec<Cluster> {
     // What is in the sky stays there, whatever stands below it.
     let relation = |index: usize| {
         let relation = scene.figures.get(index)?.relation?;
-        let bound = matches!(layer(index)?, Layer::Front | Layer::Back | Layer::Flyers) && matches!(layer(relation.to)?, Layer::Front | Layer::Back);
+        let bound = matches!(layer(index)?, Layer::Front | Layer::Back | Layer::Flyers)
+            && matches!(layer(relation.to)?, Layer::Front | Layer::Back);
         bound.then_some(relation)
     };
     let mut clusters = Vec::new();
@@ -226,7 +247,9 @@ fn clusters(scene: &Scene, measures: &[Measure]) -> Vec<Cluster> {
             continue;
         }
         let followers: Vec<(usize, Place)> = (0..scene.figures.len())
-            .filter_map(|other| relation(other).filter(|relation| relation.to == index).map(|relation| (other, relation.place)))
+            .filter_map(|other| {
+                relation(other).filter(|relation| relation.to == index).map(|relation| (other, relation.place))
+            })
             .collect();
         if followers.is_empty() {
             clusters.extend((0..figure.count).map(|_| row(index, 1, *measure)));
@@ -257,7 +280,8 @@ fn row(figure: usize, count: u8, measure: Measure) -> Cluster {
 
 /// Adds a row to a cluster at a side of it.
 fn join(base: Cluster, row: Cluster, place: Place) -> Cluster {
-    let fit = |width: f32, height: f32| (base.width * width / row.width).min(base.height * height / row.height).min(1.0);
+    let fit =
+        |width: f32, height: f32| (base.width * width / row.width).min(base.height * height / row.height).min(1.0);
     let (scale, x, y, grounded) = match place {
         Place::On => {
             let scale = fit(1.0, 1.0);
@@ -279,8 +303,13 @@ fn join(base: Cluster, row: Cluster, place: Place) -> Cluster {
         Place::Left => (1.0, -row.width - GAP, 0.0, true),
         Place::Right | Place::Beside => (1.0, base.width + GAP, 0.0, true),
     };
-    let moved = row.parts.iter().map(|part| Sprite { grounded: part.grounded && grounded, ..scaled(*part, x, y, scale) });
-    let mut parts: Vec<Sprite> = if place == Place::Behind { moved.chain(base.parts).collect() } else { base.parts.into_iter().chain(moved).collect() };
+    let moved =
+        row.parts.iter().map(|part| Sprite { grounded: part.grounded && grounded, ..scaled(*part, x, y, scale) });
+    let mut parts: Vec<Sprite> = if place == Place::Behind {
+        moved.chain(base.parts).collect()
+    } else {
+        base.parts.into_iter().chain(moved).collect()
+    };
     let left = parts.iter().map(|part| part.area.x).fold(0.0, f32::min);
     for part in &mut parts {
         part.area.x -= left;

@@ -31,7 +31,9 @@ mod tokens;
 mod warning;
 mod weather;
 
-pub use scene::{Colour, Figure, MAX_COUNT, MAX_DRAWN, MAX_FIGURES, Place, Relation, Scene, SceneError, Setting, TimeOfDay, Weather};
+pub use scene::{
+    Colour, Figure, MAX_COUNT, MAX_DRAWN, MAX_FIGURES, Place, Relation, Scene, SceneError, Setting, TimeOfDay, Weather,
+};
 pub use size::{Quality, Size};
 pub use sketcher::{Drawing, MAX_PROMPT, Plan, Prompt, SketchError, Sketcher};
 pub use warning::Warning;

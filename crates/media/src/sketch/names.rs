@@ -61,7 +61,8 @@ impl Language {
         let (_, rank, picture) = *self.entries.get(start).filter(|entry| entry.0 == hash)?;
         let same = self.entries.iter().skip(start).take_while(|entry| entry.0 == hash && entry.1 == rank);
         // Variants by gender are one picture here.
-        let plain = |picture: u16| Kinds::get().picture(picture).is_some_and(|picture| !picture.emoji.contains('\u{200d}'));
+        let plain =
+            |picture: u16| Kinds::get().picture(picture).is_some_and(|picture| !picture.emoji.contains('\u{200d}'));
         let shared = same.filter(|entry| plain(entry.2)).count();
         (rank < Rank::Keyword || shared <= MAX_SHARED).then_some((rank, picture))
     }

@@ -31,7 +31,9 @@ pub(super) fn draw(canvas: &mut Canvas, text: &str, size: Size, rng: &mut Rng) -
     let (w, h) = (size.width() as f32, size.height() as f32);
     let index = (rng.between(0.0, 5.0) as usize).min(COLOURS.len() - 1);
     let [dark, light, ink] = COLOURS.get(index).copied().unwrap_or(["#333a45", "#6d7c8f", "#ffffff"]);
-    let mut ground = format!("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\"><defs><linearGradient id=\"p\" x2=\"1\" y2=\"1\"><stop stop-color=\"{dark}\"/><stop offset=\"1\" stop-color=\"{light}\"/></linearGradient></defs><path fill=\"url(#p)\" d=\"M0 0h{w}v{h}H0z\"/>");
+    let mut ground = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\"><defs><linearGradient id=\"p\" x2=\"1\" y2=\"1\"><stop stop-color=\"{dark}\"/><stop offset=\"1\" stop-color=\"{light}\"/></linearGradient></defs><path fill=\"url(#p)\" d=\"M0 0h{w}v{h}H0z\"/>"
+    );
     for _ in 0..7 {
         let (x, y, r) = (rng.between(0.0, w), rng.between(0.0, h), rng.between(0.05, 0.2) * w.min(h));
         let _ = write!(ground, "<circle cx=\"{x:.0}\" cy=\"{y:.0}\" r=\"{r:.0}\" fill=\"{ink}\" opacity=\".06\"/>");
@@ -45,7 +47,9 @@ pub(super) fn draw(canvas: &mut Canvas, text: &str, size: Size, rng: &mut Rng) -
 
 /// Draws lines as large as four fifths of the canvas allow, at most a seventh of its shorter side high.
 fn lines_onto(canvas: &mut Canvas, lines: &[String], (w, h): (f32, f32), ink: &str) -> Result<(), SketchError> {
-    let mut svg = format!("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\"><g font-family=\"DejaVu Sans\" font-weight=\"bold\" font-size=\"40\" text-anchor=\"middle\" fill=\"{ink}\">");
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\"><g font-family=\"DejaVu Sans\" font-weight=\"bold\" font-size=\"40\" text-anchor=\"middle\" fill=\"{ink}\">"
+    );
     for (index, line) in lines.iter().enumerate() {
         let escaped = line.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
         let _ = write!(svg, "<text x=\"0\" y=\"{}\">{escaped}</text>", index * 54);
@@ -127,7 +131,9 @@ fn wrap(words: &str, shape: f32) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in words.split(' ') {
         for piece in pieces(word, 30) {
-            let fits = lines.last().is_some_and(|line| line.is_empty() || line.chars().count() + 1 + piece.chars().count() <= width);
+            let fits = lines
+                .last()
+                .is_some_and(|line| line.is_empty() || line.chars().count() + 1 + piece.chars().count() <= width);
             match lines.last_mut().filter(|_| fits) {
                 Some(line) => {
                     if !line.is_empty() {

@@ -47,7 +47,9 @@ impl Canvas {
     pub(super) fn shadow(&mut self, area: Area, colour: [u8; 4]) {
         let [r, g, b, a] = colour;
         let tall = (area.width * 0.16).min(area.height * 0.16);
-        let Some(rect) = Rect::from_xywh(area.x - area.width * 0.04, area.y + area.height - tall * 0.6, area.width * 1.08, tall) else {
+        let Some(rect) =
+            Rect::from_xywh(area.x - area.width * 0.04, area.y + area.height - tall * 0.6, area.width * 1.08, tall)
+        else {
             return;
         };
         let mut path = PathBuilder::new();
@@ -90,7 +92,9 @@ fn halve(pixmap: &Pixmap) -> Vec<u8> {
         let (upper, lower) = rows.split_at(row);
         for (upper, lower) in upper.as_chunks::<8>().0.iter().zip(lower.as_chunks::<8>().0) {
             let ([a0, a1, a2, _, b0, b1, b2, _], [c0, c1, c2, _, d0, d1, d2, _]) = (upper, lower);
-            let mean = |a: &u8, b: &u8, c: &u8, d: &u8| ((u16::from(*a) + u16::from(*b) + u16::from(*c) + u16::from(*d) + 2) / 4) as u8;
+            let mean = |a: &u8, b: &u8, c: &u8, d: &u8| {
+                ((u16::from(*a) + u16::from(*b) + u16::from(*c) + u16::from(*d) + 2) / 4) as u8
+            };
             rgb.extend([mean(a0, b0, c0, d0), mean(a1, b1, c1, d1), mean(a2, b2, c2, d2)]);
         }
     }

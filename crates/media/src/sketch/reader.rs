@@ -49,7 +49,8 @@ pub(super) struct Reading {
 pub(super) fn read(tokens: &[Token], language: &Language) -> Reading {
     let folded: Vec<String> = tokens.iter().map(|token| language.folder.fold(&token.raw)).collect();
     let stems: Vec<Option<String>> = folded.iter().map(|word| language.folder.stem(word)).collect();
-    let mut reader = Reader { tokens, folded, stems, language, reading: Reading { elements: Vec::new(), score: 0, complete: true } };
+    let mut reader =
+        Reader { tokens, folded, stems, language, reading: Reading { elements: Vec::new(), score: 0, complete: true } };
     let mut at = 0;
     while at < tokens.len() {
         at += reader.step(at).max(1);
@@ -103,20 +104,22 @@ impl Reader<'_> {
         {
             return Some(Found { meaning: Meaning::Concept(Concept::Count(count)), weight: 0 });
         }
-        self.by_hash(hash(word.as_bytes()), &last.raw, 0).or_else(|| {
-            let stems: Option<Vec<&str>> = self.stems.get(at..at + length)?.iter().map(Option::as_deref).collect();
-            let stem = join(stems?.into_iter().zip(tokens.iter().map(|token| token.continuous)));
-            self.by_hash(stem_hash(&stem), &last.raw, 1)
-        }).or_else(|| {
-            if length > 1 {
-                return None;
-            }
-            let forms = self.language.folder.without_particles(&word);
-            forms.iter().find_map(|form| {
-                self.by_hash(hash(form.as_bytes()), &last.raw, 1)
-                    .or_else(|| self.by_hash(stem_hash(&self.language.folder.stem(form)?), &last.raw, 1))
+        self.by_hash(hash(word.as_bytes()), &last.raw, 0)
+            .or_else(|| {
+                let stems: Option<Vec<&str>> = self.stems.get(at..at + length)?.iter().map(Option::as_deref).collect();
+                let stem = join(stems?.into_iter().zip(tokens.iter().map(|token| token.continuous)));
+                self.by_hash(stem_hash(&stem), &last.raw, 1)
             })
-        })
+            .or_else(|| {
+                if length > 1 {
+                    return None;
+                }
+                let forms = self.language.folder.without_particles(&word);
+                forms.iter().find_map(|form| {
+                    self.by_hash(hash(form.as_bytes()), &last.raw, 1)
+                        .or_else(|| self.by_hash(stem_hash(&self.language.folder.stem(form)?), &last.raw, 1))
+                })
+            })
     }
 
     fn by_hash(&self, hash: u64, raw: &str, loss: u32) -> Option<Found> {
@@ -124,12 +127,16 @@ impl Reader<'_> {
         let picture = self.language.find(hash);
         let weight = |rank: Rank| if rank < Rank::Keyword { 10 } else { 7 };
         let (meaning, weight) = match (concept, picture) {
-            (Some(Concept::Colour(colour)), Some((rank, picture))) => (Meaning::ColourOrPicture(colour, picture), weight(rank)),
+            (Some(Concept::Colour(colour)), Some((rank, picture))) => {
+                (Meaning::ColourOrPicture(colour, picture), weight(rank))
+            }
             (Some(Concept::Picture(picture)), _) => (Meaning::Picture { picture, plural: is_plural(raw) }, 10),
             (Some(Concept::Vague), _) => (Meaning::Concept(Concept::Vague), 5),
             (Some(Concept::Stop), _) => (Meaning::Concept(Concept::Stop), 6),
             (Some(concept), _) => (Meaning::Concept(concept), 10),
-            (None, Some((rank, picture))) => (Meaning::Picture { picture, plural: loss > 0 && is_plural(raw) }, weight(rank)),
+            (None, Some((rank, picture))) => {
+                (Meaning::Picture { picture, plural: loss > 0 && is_plural(raw) }, weight(rank))
+            }
             (None, None) => return None,
         };
         Some(Found { meaning, weight: weight - loss })
@@ -141,7 +148,8 @@ impl Reader<'_> {
         let clause = tokens.first().map_or(0, |token| token.clause);
         let letters = u32::try_from(raw.chars().filter(|c| c.is_alphabetic()).count()).unwrap_or(0);
         self.reading.score += letters * found.weight;
-        let clamped = raw.parse::<u64>().is_ok_and(|number| number > 9) || (number(&raw).is_some() && raw.chars().count() > 1);
+        let clamped =
+            raw.parse::<u64>().is_ok_and(|number| number > 9) || (number(&raw).is_some() && raw.chars().count() > 1);
         self.reading.elements.push(Element { meaning: found.meaning, raw, clause, clamped });
     }
 
@@ -151,7 +159,8 @@ impl Reader<'_> {
         let mut raw = first.raw.clone();
         let mut length = 1;
         while first.continuous && length < MAX_CHARACTERS {
-            let Some(next) = self.tokens.get(at + length).filter(|next| next.continuous && next.clause == first.clause) else {
+            let Some(next) = self.tokens.get(at + length).filter(|next| next.continuous && next.clause == first.clause)
+            else {
                 break;
             };
             let longest = MAX_CHARACTERS.min(self.tokens.len() - at - length);
@@ -172,7 +181,9 @@ fn number(word: &str) -> Option<u8> {
     let mut value: u64 = 0;
     for c in word.chars().take(10) {
         let digit = c.to_digit(10).or_else(|| {
-            let base = [0x660, 0x6f0, 0x966, 0x9e6, 0xe50, 0xff10].into_iter().find(|base| (*base..*base + 10).contains(&(c as u32)))?;
+            let base = [0x660, 0x6f0, 0x966, 0x9e6, 0xe50, 0xff10]
+                .into_iter()
+                .find(|base| (*base..*base + 10).contains(&(c as u32)))?;
             Some(c as u32 - base)
         })?;
         value = value * 10 + u64::from(digit);

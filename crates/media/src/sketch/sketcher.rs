@@ -157,7 +157,9 @@ impl Sketcher {
             return Err(SketchError::EmptyPrompt);
         }
         let tokens = tokenize(text);
-        let Some((language, reading)) = read_best(&self.names, &tokens, language) else { return Err(SketchError::NoNames) };
+        let Some((language, reading)) = read_best(&self.names, &tokens, language) else {
+            return Err(SketchError::NoNames);
+        };
         let composition = compose(&reading.elements, &language.code);
         let (scene, unmatched, warnings) = (composition.scene, composition.unmatched, composition.warnings);
         Ok(Plan { scene, unmatched, warnings, language: language.code.clone() })
@@ -172,7 +174,12 @@ impl Sketcher {
         let seed = prompt.seed.unwrap_or_else(|| hash(prompt.text.as_bytes()));
         if !plan.scene.is_empty() {
             let drawn = self.render(&plan.scene, prompt.size, prompt.quality, seed)?;
-            return Ok(Drawing { unmatched: plan.unmatched, warnings: plan.warnings, language: plan.language, ..drawn });
+            return Ok(Drawing {
+                unmatched: plan.unmatched,
+                warnings: plan.warnings,
+                language: plan.language,
+                ..drawn
+            });
         }
         let mut canvas = Canvas::new(prompt.size, prompt.quality)?;
         let mut warnings = plan.warnings;
@@ -198,7 +205,9 @@ impl Sketcher {
         let mut canvas = Canvas::new(size, quality)?;
         let mut rng = Rng::new(seed ^ 0x5ce2_e001);
         canvas.svg(&backdrop::svg(&stage, &mut rng))?;
-        for (blocks, shadows) in [(&layout.sky, false), (&layout.back, true), (&layout.front, true), (&layout.flyers, false)] {
+        for (blocks, shadows) in
+            [(&layout.sky, false), (&layout.back, true), (&layout.front, true), (&layout.flyers, false)]
+        {
             paint(&mut canvas, blocks, &cast, shadows.then(|| shadow_colour(&stage)));
         }
         if let Some(overlay) = weather::svg(&stage, &mut rng) {
@@ -233,9 +242,15 @@ impl Sketcher {
     }
 
     fn picture(&self, figure: &Figure) -> Option<u16> {
-        let named = || self.english.iter().find(|(_, name)| name.eq_ignore_ascii_case(figure.picture.trim())).map(|(index, _)| *index);
+        let named = || {
+            self.english
+                .iter()
+                .find(|(_, name)| name.eq_ignore_ascii_case(figure.picture.trim()))
+                .map(|(index, _)| *index)
+        };
         let picture = Kinds::get().find(figure.picture.trim()).or_else(named)?;
-        let is_figure = !matches!(Kinds::get().picture(picture)?.kind, Kind::Setting(_) | Kind::Time(_) | Kind::Weather(_));
+        let is_figure =
+            !matches!(Kinds::get().picture(picture)?.kind, Kind::Setting(_) | Kind::Time(_) | Kind::Weather(_));
         (is_figure && self.drawings.has(picture)).then_some(picture)
     }
 
@@ -243,14 +258,24 @@ impl Sketcher {
     fn describe(&self, scene: &Scene, cast: &[Actor], stage: &Stage) -> String {
         let mut out = "Flat illustration".to_owned();
         for (index, (figure, actor)) in scene.figures.iter().zip(cast).enumerate() {
-            let name = |actor: &Actor| self.english.get(&actor.index).cloned().unwrap_or_else(|| actor.picture.emoji.to_owned());
+            let name = |actor: &Actor| {
+                self.english.get(&actor.index).cloned().unwrap_or_else(|| actor.picture.emoji.to_owned())
+            };
             let colour = figure.colour.map(|colour| format!("{} ", colour.word())).unwrap_or_default();
             let _ = write!(out, "{} {} × {colour}{}", if index == 0 { ":" } else { "," }, figure.count, name(actor));
-            if let Some((relation, other)) = figure.relation.and_then(|relation| Some((relation, cast.get(relation.to)?))) {
+            if let Some((relation, other)) =
+                figure.relation.and_then(|relation| Some((relation, cast.get(relation.to)?)))
+            {
                 let _ = write!(out, " ({} the {})", preposition(relation.place), name(other));
             }
         }
-        let _ = write!(out, "; setting: {}; time: {}; weather: {}.", stage.setting.word(), stage.time.word(), stage.weather.word());
+        let _ = write!(
+            out,
+            "; setting: {}; time: {}; weather: {}.",
+            stage.setting.word(),
+            stage.time.word(),
+            stage.weather.word()
+        );
         out
     }
 }
@@ -279,7 +304,12 @@ fn arrange(scene: &Scene, cast: &[Actor], size: Size, seed: u64) -> (Stage, Layo
     let setting = scene.setting.unwrap_or_else(|| {
         if has(Kind::Sea) {
             Setting::Sea
-        } else if has(Kind::Furniture) && !has(Kind::Back) && !has(Kind::Sun) && !has(Kind::Moon) && scene.weather.is_none() {
+        } else if has(Kind::Furniture)
+            && !has(Kind::Back)
+            && !has(Kind::Sun)
+            && !has(Kind::Moon)
+            && scene.weather.is_none()
+        {
             Setting::Indoor
         } else {
             Setting::Meadow
@@ -302,7 +332,8 @@ fn arrange(scene: &Scene, cast: &[Actor], size: Size, seed: u64) -> (Stage, Layo
 /// A figure's size by the table of kinds: what is painted fills the height, wide pictures are as large by area.
 fn measure(actor: &Actor) -> Measure {
     let aspect = actor.art.bounds.width / actor.art.bounds.height.max(0.01);
-    let square = actor.art.size.min(actor.art.bounds.height.max(actor.art.bounds.width)) / actor.art.bounds.height.max(0.01);
+    let square =
+        actor.art.size.min(actor.art.bounds.height.max(actor.art.bounds.width)) / actor.art.bounds.height.max(0.01);
     // A long picture (a bus, a fish) is lower than a square one of the same size.
     let height = actor.picture.height / square.clamp(1.0, 3.0).sqrt();
     Measure { width: height * aspect, height, layer: Layer::of(actor.picture.kind) }

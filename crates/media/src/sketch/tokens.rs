@@ -58,7 +58,10 @@ impl Tokens {
             self.word.extend(cluster.chars().filter(|c| !is_invisible(*c)).take(5));
         } else {
             self.end_word();
-            if matches!(first, '.' | ',' | ';' | ':' | '!' | '?' | '、' | '。' | '，' | '；' | '،' | '।' | '(' | ')' | '\u{2014}') {
+            if matches!(
+                first,
+                '.' | ',' | ';' | ':' | '!' | '?' | '、' | '。' | '，' | '；' | '،' | '।' | '(' | ')' | '\u{2014}'
+            ) {
                 self.clause += 1;
             } else if !first.is_whitespace() && !first.is_ascii() && first as u32 > 0x2190 {
                 // A symbol or an emoji without a picture: listed as unmatched.
@@ -95,7 +98,8 @@ pub(super) fn join<'a>(words: impl Iterator<Item = (&'a str, bool)>) -> String {
     let mut joined = String::new();
     let mut before = true;
     for (word, continuous) in words {
-        if !joined.is_empty() && !(before && continuous) {
+        let adjoins = before && continuous;
+        if !joined.is_empty() && !adjoins {
             joined.push(' ');
         }
         joined.push_str(word);

@@ -28,7 +28,11 @@ pub(super) fn svg(stage: &Stage, rng: &mut Rng) -> Option<String> {
 
 fn rain(out: &mut String, stage: &Stage, drops: usize, rng: &mut Rng) {
     let m = stage.least();
-    let _ = write!(out, "<path stroke=\"#cfe6f7\" opacity=\".75\" stroke-linecap=\"round\" stroke-width=\"{:.1}\" d=\"", m * 0.003);
+    let _ = write!(
+        out,
+        "<path stroke=\"#cfe6f7\" opacity=\".75\" stroke-linecap=\"round\" stroke-width=\"{:.1}\" d=\"",
+        m * 0.003
+    );
     for _ in 0..drops {
         let (x, y) = (rng.between(0.0, stage.width * 1.05), rng.between(0.1, 1.0) * stage.height);
         let length = m * rng.between(0.02, 0.045);
@@ -54,9 +58,17 @@ fn fog(out: &mut String, stage: &Stage) {
         let _ = write!(
             out,
             "<rect x=\"{:.0}\" y=\"{:.0}\" width=\"{:.0}\" height=\"{:.0}\" fill=\"#f4f7f8\" opacity=\"{opacity}\"/>",
-            -w * 0.1, y * h, w * 1.2, tall * h
+            -w * 0.1,
+            y * h,
+            w * 1.2,
+            tall * h
         );
-        let _ = write!(out, "<path fill=\"#f4f7f8\" opacity=\"{opacity}\" d=\"M0 {:.0}h{w}v{:.0}H0z\"/>", (y + 0.02) * h, tall * h * 0.5);
+        let _ = write!(
+            out,
+            "<path fill=\"#f4f7f8\" opacity=\"{opacity}\" d=\"M0 {:.0}h{w}v{:.0}H0z\"/>",
+            (y + 0.02) * h,
+            tall * h * 0.5
+        );
     }
 }
 
@@ -67,7 +79,16 @@ fn lightning(out: &mut String, stage: &Stage, rng: &mut Rng) {
         let _ = write!(
             out,
             "<path fill=\"#ffe14d\" stroke=\"#fff7c9\" stroke-width=\"2\" d=\"M{x:.0} {y:.0}l{:.0} {:.0}h{:.0}l{:.0} {:.0}l{:.0} {:.0}h{:.0}l{:.0} {:.0}z\"/>",
-            -s, s * 1.7, s * 0.8, -s * 0.8, s * 1.8, s * 2.0, -s * 2.4, -s * 0.9, s * 0.7, -s * 1.1
+            -s,
+            s * 1.7,
+            s * 0.8,
+            -s * 0.8,
+            s * 1.8,
+            s * 2.0,
+            -s * 2.4,
+            -s * 0.9,
+            s * 0.7,
+            -s * 1.1
         );
     }
 }

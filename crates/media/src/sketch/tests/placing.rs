@@ -15,7 +15,10 @@ fn overlap(a: Area, b: Area) -> bool {
 
 fn inside(block: &Block, size: Size) -> bool {
     let area = block.area;
-    area.x >= 0.0 && area.y >= 0.0 && area.x + area.width <= size.width() as f32 + 0.5 && area.y + area.height <= size.height() as f32 + 0.5
+    area.x >= 0.0
+        && area.y >= 0.0
+        && area.x + area.width <= size.width() as f32 + 0.5
+        && area.y + area.height <= size.height() as f32 + 0.5
 }
 
 const PICTURES: [&str; 14] = ["🐘", "🐁", "🚗", "🚌", "👩", "🌷", "🐈", "🍎", "🐕", "⚽", "🦒", "🚲", "🏠", "🐦"];
@@ -67,7 +70,11 @@ fn figures_stand_where_the_words_say() {
     let areas = |text: &str| {
         let scene = plan(text).scene;
         let layout = SKETCHER.layout(&scene, Size::Square, 5).unwrap();
-        let sprites: Vec<_> = [&layout.back, &layout.front, &layout.flyers].into_iter().flatten().flat_map(|block| block.sprites.clone()).collect();
+        let sprites: Vec<_> = [&layout.back, &layout.front, &layout.flyers]
+            .into_iter()
+            .flatten()
+            .flat_map(|block| block.sprites.clone())
+            .collect();
         let area = |figure: usize| sprites.iter().find(|sprite| sprite.figure == figure).unwrap().area;
         (area(0), area(1))
     };

@@ -15,7 +15,10 @@ fn a_scene_in_json_is_drawn_with_emoji_and_names_alike() {
     let draw = |scene| SKETCHER.render(scene, Size::Square, Quality::Standard, 1).unwrap();
     let drawing = draw(&by_name);
     assert_eq!(drawing.png, draw(&by_emoji).png);
-    assert_eq!(drawing.revised_prompt, "Flat illustration: 2 × blue elephant; setting: beach; time: day; weather: clear.");
+    assert_eq!(
+        drawing.revised_prompt,
+        "Flat illustration: 2 × blue elephant; setting: beach; time: day; weather: clear."
+    );
 }
 
 #[test]
@@ -26,7 +29,10 @@ fn a_scene_beyond_its_bounds_is_refused() {
         (crowd.as_str(), SceneError::Drawn(45)),
         (long.as_str(), SceneError::Figures(17)),
         (r#"{"figures":[{"picture":"🐘","count":0}]}"#, SceneError::Count { figure: 0, count: 0 }),
-        (r#"{"figures":[{"picture":"zebra crossing"}]}"#, SceneError::Picture { figure: 0, picture: "zebra crossing".to_owned() }),
+        (
+            r#"{"figures":[{"picture":"zebra crossing"}]}"#,
+            SceneError::Picture { figure: 0, picture: "zebra crossing".to_owned() },
+        ),
         (r#"{"figures":[{"picture":"🇧🇷"}]}"#, SceneError::Picture { figure: 0, picture: "🇧🇷".to_owned() }),
         (r#"{"figures":[{"picture":"🐘","relation":{"place":"on","to":0}}]}"#, SceneError::Relation(0)),
         (r#"{"figures":[{"picture":"🐘","relation":{"place":"on","to":3}}]}"#, SceneError::Relation(0)),
@@ -42,7 +48,12 @@ fn a_scene_beyond_its_bounds_is_refused() {
 
 #[test]
 fn unknown_fields_and_words_are_refused() {
-    for json in [r#"{"figurs":[]}"#, r#"{"setting":"mars"}"#, r#"{"figures":[{"picture":"🐘","size":3}]}"#, r#"{"figures":[{"picture":"🐘","count":-1}]}"#] {
+    for json in [
+        r#"{"figurs":[]}"#,
+        r#"{"setting":"mars"}"#,
+        r#"{"figures":[{"picture":"🐘","size":3}]}"#,
+        r#"{"figures":[{"picture":"🐘","count":-1}]}"#,
+    ] {
         assert!(serde_json::from_str::<Scene>(json).is_err(), "{json}");
     }
 }
