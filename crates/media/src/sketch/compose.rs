@@ -334,7 +334,9 @@ fn is_said(raw: &str) -> bool {
     let mut letters = raw.chars();
     match (letters.next(), letters.next()) {
         (Some(only), None) => {
-            !(only.is_alphabetic() && (only as u32) < 0x2e80) && !('\u{3041}'..='\u{309f}').contains(&only)
+            let is_letter = only.is_alphabetic() && u32::from(only) < 0x2e80;
+            let is_kana = ('\u{3041}'..='\u{309f}').contains(&only);
+            !is_letter && !is_kana
         }
         _ => true,
     }

@@ -54,7 +54,7 @@ pub(super) struct Sprite {
 /// Pictures that belong together, and the area that no other cluster of the row enters.
 #[derive(Debug, Clone)]
 pub(super) struct Block {
-    #[cfg_attr(not(test), expect(dead_code, reason = "what the tests compare: blocks of a row do not overlap"))]
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests hold the rows to it"))]
     pub(super) area: Area,
     pub(super) sprites: Vec<Sprite>,
 }

@@ -98,7 +98,8 @@ pub(super) fn join<'a>(words: impl Iterator<Item = (&'a str, bool)>) -> String {
     let mut joined = String::new();
     let mut before = true;
     for (word, continuous) in words {
-        if !joined.is_empty() && !(before && continuous) {
+        let adjoins = before && continuous;
+        if !joined.is_empty() && !adjoins {
             joined.push(' ');
         }
         joined.push_str(word);
