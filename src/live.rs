@@ -207,11 +207,16 @@ mod tests {
                 "off",
                 "https://a.example",
                 "127.0.0.1:1",
+                "911",
+                "US",
+                "model",
+                "redacted_text",
             ]),
             Toml::Array(_) => {
                 // The public key is the example of RFC 8037.
                 let key = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
-                [vec!["other"], vec!["10.0.0.0/8"], vec!["https://a.example"], vec![key]].map(Toml::from).into()
+                let lists = [vec!["other"], vec!["10.0.0.0/8"], vec!["https://a.example"], vec![key], vec!["chat"]];
+                lists.map(Toml::from).into()
             }
             Toml::Table(_) | Toml::Datetime(_) => Vec::new(),
         }
@@ -253,6 +258,14 @@ mod tests {
                 if name.starts_with("server.tls.") {
                     set(&mut table, &["server", "tls", "cert"].map(str::to_owned), "a.pem".into());
                     set(&mut table, &["server", "tls", "key"].map(str::to_owned), "b.pem".into());
+                }
+                // What phrases is a provider that is configured.
+                if name == "medical.phrasing" || name == "medical.providers" {
+                    let provider =
+                        "id = \"other\"\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\nmodels = [\"m\"]";
+                    let provider: Table = toml::from_str(provider).unwrap();
+                    table.insert("provider".to_owned(), Toml::from(vec![provider]));
+                    set(&mut table, &["medical", "providers"].map(str::to_owned), vec!["other"].into());
                 }
                 parse(&table).ok().filter(|new| *new != old)
             });

@@ -49,7 +49,8 @@ fn with_provider(upstream: &Upstream, apertium: &str) -> Muster {
 /// A program in place of Apertium, with this script for what is not a list of pairs.
 fn program(folder: &Path, script: &str) -> String {
     let path = folder.join("apertium");
-    let text = format!("#!/bin/bash\nif [ \"$1\" = -l ]; then echo '  eng-spa'; echo '  spa-eng'; exit; fi\n{script}\n");
+    let text =
+        format!("#!/bin/bash\nif [ \"$1\" = -l ]; then echo '  eng-spa'; echo '  spa-eng'; exit; fi\n{script}\n");
     std::fs::write(&path, text).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     path.display().to_string()
@@ -124,7 +125,10 @@ async fn a_provider_translates_and_placeholders_survive() {
     assert_eq!(translated.status, 200, "{}", translated.text);
     let answer = translated.json();
     assert_eq!(answer["translation"], "O abrigo abre às %(time)s.\n\nVeja https://example.org/map agora.");
-    assert_eq!((&answer["method"], &answer["provider"], &answer["model"]), (&json!("model"), &json!("one"), &json!("alpha")));
+    assert_eq!(
+        (&answer["method"], &answer["provider"], &answer["model"]),
+        (&json!("model"), &json!("one"), &json!("alpha"))
+    );
     assert_eq!((&answer["route"], &answer["detected"]), (&json!(["en", "pt"]), &json!(false)));
     assert!(answer["tokens"].as_u64().unwrap() > 0 && answer["cost_usd"].as_f64().unwrap() > 0.0, "{answer}");
     let sent = upstream.last_request();
@@ -140,11 +144,22 @@ async fn a_malformed_answer_makes_place_for_the_next_engine() {
     let muster = with_provider(&upstream, &apertium);
     let client = muster.client();
     let answer = translate(&client, "The road to {place}", "en", "es").await.json();
-    assert_eq!((&answer["translation"], &answer["method"]), (&json!("The carretera to {place}"), &json!("rules")), "{answer}");
-    assert_eq!((&answer["provider"], &answer["tokens"], &answer["cost_usd"]), (&json!("apertium"), &json!(0), &json!(0.0)));
+    assert_eq!(
+        (&answer["translation"], &answer["method"]),
+        (&json!("The carretera to {place}"), &json!("rules")),
+        "{answer}"
+    );
+    assert_eq!(
+        (&answer["provider"], &answer["tokens"], &answer["cost_usd"]),
+        (&json!("apertium"), &json!(0), &json!(0.0))
+    );
     let named = json!({ "text": "The road", "from": "en", "to": "es", "model": "alpha" });
     let refused = client.post(PATH, &named).await;
-    assert_eq!((refused.status, &refused.json()["error"]["code"]), (503, &json!("no_engine_for_pair")), "no substitute");
+    assert_eq!(
+        (refused.status, &refused.json()["error"]["code"]),
+        (503, &json!("no_engine_for_pair")),
+        "no substitute"
+    );
     assert_eq!(refused.json()["error"]["details"]["tried"][0]["engine"], "model");
     let listed = client.get("/api/languages").await.json();
     let of = |code: &str| listed["languages"].as_array().unwrap().iter().find(|l| l["code"] == code).unwrap().clone();
@@ -214,7 +229,10 @@ async fn the_embedded_models_translate_and_placeholders_survive() {
     let text = answer["translation"].as_str().unwrap();
     assert!(text.contains("abrigo") && text.contains("%(time)s") && text.contains("\n\n"), "{text}");
     assert_eq!(text.matches("https://example.org/map").count(), 1, "{text}");
-    assert_eq!((&answer["method"], &answer["provider"], &answer["cost_usd"]), (&json!("neural"), &json!("embedded"), &json!(0.0)));
+    assert_eq!(
+        (&answer["method"], &answer["provider"], &answer["cost_usd"]),
+        (&json!("neural"), &json!("embedded"), &json!(0.0))
+    );
     assert!(answer["tokens"].as_u64().unwrap() > 0);
     let glossary = json!({ "text": "The shelter opens at nine.", "from": "en", "to": "pt", "glossary": { "shelter": "albergue" } });
     let answer = client.post(PATH, &glossary).await.json();
@@ -250,10 +268,16 @@ async fn names_are_translated_between_any_pair_and_languages_are_detected() {
     let client = muster.client();
     // CLDR 48: 🔥 is "feu" and "Feuer".
     let answer = translate(&client, "Feu", "fr", "de").await.json();
-    assert_eq!((&answer["translation"], &answer["method"], &answer["provider"]), (&json!("Feuer"), &json!("dictionary"), &json!("cldr")));
+    assert_eq!(
+        (&answer["translation"], &answer["method"], &answer["provider"]),
+        (&json!("Feuer"), &json!("dictionary"), &json!("cldr"))
+    );
     let body = json!({ "text": "Der Fluss ist über die Ufer getreten und viele Menschen müssen ihre Häuser verlassen.", "to": "de" });
     let answer = client.post(PATH, &body).await.json();
-    assert_eq!((&answer["from"], &answer["detected"], &answer["method"]), (&json!("de"), &json!(true), &json!("identity")));
+    assert_eq!(
+        (&answer["from"], &answer["detected"], &answer["method"]),
+        (&json!("de"), &json!(true), &json!("identity"))
+    );
     assert!(answer["confidence"].as_f64().unwrap() > 0.9);
     let undetermined = client.post(PATH, &json!({ "text": "12 345", "to": "de" })).await;
     assert_field(&undetermined, "from");
@@ -261,7 +285,11 @@ async fn names_are_translated_between_any_pair_and_languages_are_detected() {
     assert_eq!(detected["output"]["language"], "mi", "{detected}");
     let named = json!({ "text": "Feu!", "from": "fr", "to": "de" });
     let named = client.post("/api/q165/run", &named).await.json();
-    assert_eq!((&named["output"]["translation"], &named["output"]["method"]), (&json!("Feuer!"), &json!("phrase-table")), "{named}");
+    assert_eq!(
+        (&named["output"]["translation"], &named["output"]["method"]),
+        (&json!("Feuer!"), &json!("phrase-table")),
+        "{named}"
+    );
 }
 
 fn body_of(text: &str) -> Value {

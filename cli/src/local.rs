@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    EngineWorkerArgs, Finding, KeysCommand, OfflineArgs, ServeArgs, ServiceAccountsCommand, Settings, SigningCommand, TeamsCommand,
-    UsersCommand,
+    EngineWorkerArgs, Finding, KeysCommand, OfflineArgs, ServeArgs, ServiceAccountsCommand, Settings, SigningCommand,
+    TeamsCommand, UsersCommand,
 };
 
 /// The server's parts that commands use inside this process. Implemented by the `muster` package.

@@ -65,7 +65,8 @@ impl LanguageData {
 }
 
 fn read(file: &TableFile) -> Result<Dictionary, String> {
-    let length = Some(file.length()).filter(|length| *length <= MOST_NAMES).and_then(|length| usize::try_from(length).ok());
+    let length =
+        Some(file.length()).filter(|length| *length <= MOST_NAMES).and_then(|length| usize::try_from(length).ok());
     let mut bytes = vec![0; length.ok_or("the file of names is too large")?];
     file.read_at(0, &mut bytes).ok_or("the file of names cannot be read")?;
     Dictionary::parse(&bytes).map_err(|error| error.to_string())

@@ -33,8 +33,8 @@ pub use medical::{Medical, Phrasing, Sent};
 pub use memory::Memory;
 pub use models::Models;
 pub use proxies::TrustedProxies;
-pub use translate::{Translate, TranslationEngine};
 pub use routing::{Balance, Chat, Equivalent, ModelNames, ModelTable, OrProvider, ProviderWord, Unpriced};
+pub use translate::{Translate, TranslationEngine};
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

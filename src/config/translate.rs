@@ -53,7 +53,8 @@ impl Translate {
     /// # Errors
     /// An engine is named twice.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        let twice = self.order.iter().enumerate().find(|(at, engine)| self.order.iter().take(*at).any(|it| it == *engine));
+        let twice =
+            self.order.iter().enumerate().find(|(at, engine)| self.order.iter().take(*at).any(|it| it == *engine));
         twice.map_or(Ok(()), |(_, engine)| {
             let why = format!("names {} twice", engine.name());
             Err(ConfigError::Bad { setting: "translate.order".to_owned(), why })

@@ -2,6 +2,8 @@
 //! may be in, as far as its script and commonest words tell.
 
 use crate::text::{Sentence, sentences};
+use std::collections::HashMap;
+use std::sync::OnceLock;
 
 /// Code and English name.
 pub const LANGUAGES: &[(&str, &str)] = &[
@@ -184,8 +186,23 @@ pub fn common_words(sentence: &Sentence, code: &str) -> usize {
     if let Some(script) = script {
         return sentence.tokens.iter().filter(|t| t.word.starts_with(|c| script.contains(&c))).count();
     }
-    let Some((_, words)) = COMMON.iter().find(|(c, _)| *c == code) else { return 0 };
-    sentence.tokens.iter().filter(|t| t.word.len() > 1 && words.contains(&t.word.as_str())).count()
+    let Some(place) = COMMON.iter().position(|(c, _)| *c == code) else { return 0 };
+    sentence.tokens.iter().filter(|token| languages_of(&token.word) & (1 << place) != 0).count()
+}
+
+/// The languages of [`COMMON`] of which a word is common, a bit each.
+fn languages_of(word: &str) -> u16 {
+    static WORDS: OnceLock<HashMap<&'static str, u16>> = OnceLock::new();
+    let words = WORDS.get_or_init(|| {
+        let mut words = HashMap::new();
+        for (place, (_, list)) in COMMON.iter().enumerate() {
+            for word in list.iter().filter(|word| word.len() > 1) {
+                *words.entry(*word).or_default() |= 1 << place;
+            }
+        }
+        words
+    });
+    words.get(word).copied().unwrap_or_default()
 }
 
 /// Whether a fifth of the words are common words of a language with a lexicon.
@@ -231,8 +248,13 @@ pub fn guess_sentence(sentence: &Sentence) -> Vec<&'static str> {
     if !any(&|c| c.is_ascii_alphabetic()) {
         return found;
     }
-    let counts: Vec<(&'static str, usize)> =
-        COMMON.iter().map(|(code, _)| (*code, common_words(sentence, code))).collect();
+    let mut counts: Vec<(&'static str, usize)> = COMMON.iter().map(|(code, _)| (*code, 0)).collect();
+    for token in &sentence.tokens {
+        let languages = languages_of(&token.word);
+        for (place, (_, count)) in counts.iter_mut().enumerate() {
+            *count += usize::from(languages >> place & 1);
+        }
+    }
     let most = counts.iter().map(|(_, n)| *n).max().unwrap_or(0);
     // A short sentence ("dolor en el pecho") has few common words; one alone
     // tells nothing.

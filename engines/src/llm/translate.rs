@@ -92,11 +92,14 @@ fn translated(input: Input, context: &Context) -> Result<Output, Failure> {
         let untranslated = Vec::new();
         return Ok(Output { translation: text, from, to, method: Method::Identity, coverage: 1.0, untranslated });
     }
-    let dictionary = context.languages().dictionary().map_err(|absent| context.warn(format!("names_absent: {absent}"))).ok();
+    let dictionary =
+        context.languages().dictionary().map_err(|absent| context.warn(format!("names_absent: {absent}"))).ok();
     let glossary = input.glossary.iter().map(|(term, word)| (fold(term), word.clone())).collect();
     let work = Matcher { dictionary, glossary, from: &from, to: &input.to }.translate(&input.text);
     if input.use_model && work.coverage() < 1.0 {
-        context.warn("no_model: this engine translates names and glossary terms only; POST /api/translate translates free text");
+        context.warn(
+            "no_model: this engine translates names and glossary terms only; POST /api/translate translates free text",
+        );
     }
     let method = if work.names == 0 && work.terms > 0 { Method::Glossary } else { Method::PhraseTable };
     let coverage = work.coverage();
@@ -105,7 +108,9 @@ fn translated(input: Input, context: &Context) -> Result<Output, Failure> {
 
 fn check(input: &Input) -> Result<(), Failure> {
     if input.text.chars().nth(MAX_CHARACTERS).is_some() {
-        return Err(Failure::too_large(format!("the text has more than {MAX_CHARACTERS} characters: send parts of it")));
+        return Err(Failure::too_large(format!(
+            "the text has more than {MAX_CHARACTERS} characters: send parts of it"
+        )));
     }
     let long = |text: &String| text.is_empty() || text.chars().nth(MAX_TERM).is_some();
     if input.glossary.len() > MAX_TERMS || input.glossary.iter().any(|(term, word)| long(term) || long(word)) {

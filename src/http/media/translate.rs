@@ -238,13 +238,10 @@ pub async fn translate(
     if !stream {
         return Ok(HttpResponse::Ok().json(work.await?));
     }
-    let events = TranslationEvents {
-        work: Some(Box::pin(work)),
-        segments,
-        ready: VecDeque::new(),
-        idle: interval(keep_alive.max(Duration::from_millis(1))),
-        clock,
-    };
+    let mut idle = interval(keep_alive.max(Duration::from_millis(1)));
+    // The first tick is due after the interval, not at once.
+    idle.reset();
+    let events = TranslationEvents { work: Some(Box::pin(work)), segments, ready: VecDeque::new(), idle, clock };
     Ok(HttpResponse::Ok()
         .content_type("text/event-stream; charset=utf-8")
         .insert_header((header::CACHE_CONTROL, "no-cache"))
@@ -260,8 +257,8 @@ fn busy() -> HttpError {
 async fn read(app: &web::Data<App>, body: TranslateBody) -> Result<(TextRequest, Source), HttpError> {
     let TranslateBody { text, to, from, format, glossary, model, .. } = body;
     let terms = Glossary::new(glossary.iter().map(|(term, translation)| (term.as_str(), translation.as_str())));
-    let glossary =
-        terms.map_err(|why| HttpError(Error::field(Kind::Invalid, &["body", "glossary"], why.to_string(), Value::Null)))?;
+    let glossary = terms
+        .map_err(|why| HttpError(Error::field(Kind::Invalid, &["body", "glossary"], why.to_string(), Value::Null)))?;
     let format = match format {
         MarkupA::Text => TextFormat::Text,
         MarkupA::Markdown => TextFormat::Markdown,
@@ -286,7 +283,8 @@ async fn read(app: &web::Data<App>, body: TranslateBody) -> Result<(TextRequest,
 }
 
 fn undetermined(detection: &Detection) -> HttpError {
-    let guesses: Vec<&str> = detection.ranking.iter().take(ALTERNATIVES).map(|guess| guess.language.code.as_str()).collect();
+    let guesses: Vec<&str> =
+        detection.ranking.iter().take(ALTERNATIVES).map(|guess| guess.language.code.as_str()).collect();
     let why = match guesses.as_slice() {
         [] => "could not be detected, as the text has no letters: name the language".to_owned(),
         guesses => format!("could not be detected: name the language; perhaps one of {}", guesses.join(", ")),

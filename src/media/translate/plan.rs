@@ -115,7 +115,8 @@ pub async fn ways(translators: &Translators, live: &Live) -> Vec<(&'static str, 
     let able = Able { translators, model: live.remote_providers() > 0, modes };
     let of = |from: &str, to: &str| {
         let takes = translators.order.iter().filter(|engine| able.takes(**engine, from, to));
-        let draft = |engine| engine == TranslationEngine::Rules && super::rules::quality(from, to) == Some(Quality::Draft);
+        let draft =
+            |engine| engine == TranslationEngine::Rules && super::rules::quality(from, to) == Some(Quality::Draft);
         takes.map(|&engine| Way { engine, draft: draft(engine) }).collect::<Vec<_>>()
     };
     let other = languages().iter().map(|language| language.code.as_str());

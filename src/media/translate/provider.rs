@@ -115,10 +115,7 @@ fn prompt((from, to): (&str, &str), requests: &[SegmentRequest]) -> ChatRequest 
 
 /// The request of a whole text, by which its tokens are estimated.
 pub(crate) fn estimate(app: &App, text: &str) -> muster_limits::Estimate {
-    let request = SegmentRequest {
-        text: text.to_owned(),
-        alignment: muster_media::segments::AlignmentUse::Unused,
-    };
+    let request = SegmentRequest { text: text.to_owned(), alignment: muster_media::segments::AlignmentUse::Unused };
     let request = prompt(("en", "en"), &[request]);
     let estimate = chat::estimate(app, &request.prompt_parts(), 0);
     // A translation is about as long as its text.

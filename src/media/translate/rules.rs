@@ -81,7 +81,8 @@ impl Rules {
         let list = || async {
             let Some(program) = &self.program else { return Vec::new() };
             let listed = self.run(program, &["-l"], "").await;
-            let listed = listed.inspect_err(|why| tracing::warn!(why, "Apertium cannot list its pairs: it is not used"));
+            let listed =
+                listed.inspect_err(|why| tracing::warn!(why, "Apertium cannot list its pairs: it is not used"));
             listed.unwrap_or_default().lines().map(|line| line.trim().to_owned()).collect()
         };
         self.modes.get_or_init(list).await

@@ -93,7 +93,10 @@ struct LegDone {
 pub fn without_engine(translators: &Translators, request: &TextRequest) -> Option<Outcome> {
     if request.from == request.to {
         let text = request.text.clone();
-        return Some(Outcome { route: vec![request.from.clone()], ..Outcome::simple(text, "identity", "embedded", "none", request) });
+        return Some(Outcome {
+            route: vec![request.from.clone()],
+            ..Outcome::simple(text, "identity", "embedded", "none", request)
+        });
     }
     let asked = match request.model.as_deref() {
         Some(named) => named == TranslationEngine::Dictionary.name(),

@@ -103,9 +103,7 @@ pub fn run_worker(
     let policy = Policy { readable, cpu_seconds: limits.cpu_seconds, open_files: OPEN_FILES };
     let sandbox = match limits.sandbox {
         SandboxMode::Off => muster_sandbox::limit(&policy).map(|()| None).map_err(io::Error::other)?,
-        SandboxMode::Require | SandboxMode::Prefer => {
-            Some(muster_sandbox::enter(&policy, own))
-        }
+        SandboxMode::Require | SandboxMode::Prefer => Some(muster_sandbox::enter(&policy, own)),
     };
     let checked = limits.sandbox.check(sandbox.as_ref());
     wire::write(&mut output, &serde_json::to_vec(&Greeting { sandbox })?)?;

@@ -15,9 +15,9 @@ const PARTICLES_LEAST: usize = 2;
 /// Particles, determiners and pronouns that are frequent in Maori. The one-letter words a, e, i, o are left out: many
 /// languages have them.
 const PARTICLES: &[&str] = &[
-    "ana", "anō", "ōku", "ōna", "hei", "hoki", "ia", "ka", "katoa", "kei", "kia", "ki", "ko", "kore", "kua", "kāore", "mai",
-    "me", "mō", "mā", "nei", "nga", "ngā", "nō", "nā", "rānei", "rā", "tana", "te", "tērā", "tēnei", "tēnā", "tona", "tōna",
-    "he",
+    "ana", "anō", "ōku", "ōna", "hei", "hoki", "ia", "ka", "katoa", "kei", "kia", "ki", "ko", "kore", "kua", "kāore",
+    "mai", "me", "mō", "mā", "nei", "nga", "ngā", "nō", "nā", "rānei", "rā", "tana", "te", "tērā", "tēnei", "tēnā",
+    "tona", "tōna", "he",
 ];
 
 /// Returns the share of words that have the syllables of Maori, if the text is Maori by the rule.
@@ -68,7 +68,8 @@ mod tests {
     #[test]
     fn other_languages_with_open_syllables_are_not_taken_for_it() {
         // Swahili, Japanese in Latin letters, Hawaiian, Italian.
-        for text in ["watu wote wamezaliwa huru", "watashi no namae wa", "he aha ke kumu o ka lā", "me ne vado a casa"] {
+        for text in ["watu wote wamezaliwa huru", "watashi no namae wa", "he aha ke kumu o ka lā", "me ne vado a casa"]
+        {
             assert_eq!(maori(text), None, "{text}");
         }
         assert!(maori("Ko te reo Māori te reo taketake o Aotearoa").is_some());
