@@ -18,11 +18,11 @@ use muster_models::{Detector, Moderator, Ocr};
 pub use engine::{EmbeddedModel, VisionEngine};
 pub use outcome::{AttemptA, Outcome, Payer};
 pub use provider::{estimate, is_configured};
-pub use result::{DescribedA, DetectedA, ModeratedA, ReadA, VisionResult};
+pub use result::VisionResult;
 pub use run::{VisionRequest, serve};
 
 /// What is done with a picture.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum VisionTask {
     /// Finds objects.
