@@ -118,7 +118,7 @@ pub(super) fn combined(
 mod tests {
     use super::*;
 
-    fn of(outcome: &Outcome) -> &super::super::ModeratedA {
+    fn of(outcome: &Outcome) -> &super::super::result::ModeratedA {
         let VisionResult::Moderated(result) = &outcome.result else { panic!("a moderation") };
         result
     }
