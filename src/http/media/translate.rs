@@ -37,7 +37,7 @@ const LOW_CONFIDENCE: f64 = 0.7;
 const ALTERNATIVES: usize = 3;
 
 /// Markup of a text.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MarkupA {
     /// Plain text.

@@ -17,10 +17,10 @@ use muster_media::marks::{Glossary, TextFormat};
 use muster_models::MediaManifest;
 
 pub(crate) use plan::no_engine;
-pub use plan::{Leg, Plan, Way, plans, ways};
+pub use plan::{Plan, Way, plans, ways};
 pub use provider::Payer;
 pub(crate) use provider::estimate;
-pub use run::{Outcome, Segments, translate, without_engine};
+pub use run::{Outcome, translate, without_engine};
 
 use crate::config::{Config, TranslationEngine};
 use neural::NeuralPair;

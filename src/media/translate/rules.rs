@@ -115,7 +115,7 @@ impl Rules {
 
     /// Runs Apertium without network; it is killed when the future is dropped, or after 5 s.
     async fn run(&self, program: &Path, arguments: &[&str], input: &str) -> Result<String, String> {
-        let mut command = Command::new(&self.launcher);
+        let mut command = Command::new(&*self.launcher);
         command.args(["offline", "--cpu-seconds=5", "--"]).arg(program).args(arguments);
         command.env_clear().env("LC_ALL", "C.UTF-8").env("PATH", "/usr/local/bin:/usr/bin:/bin").current_dir("/");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
