@@ -8,7 +8,6 @@ use actix_rt::Arbiter;
 use muster_core::health::Health;
 use muster_core::supervise::Tree;
 use muster_core::upkeep;
-use muster_core::upkeep::PeriodicJob;
 use muster_core::{Clock, Millis};
 use muster_feed::{AGENTS, DISASTER, Feed, FeedOptions, Limits as FeedLimits};
 use muster_gateway::Chain;
@@ -37,6 +36,7 @@ use crate::media::translate::Translators;
 use crate::medical::{Dependencies as MedicalDependencies, Medical};
 use crate::memory::{Dependencies as MemoryDependencies, MemoryParts};
 use crate::otel::Otel;
+use crate::snapshots;
 use crate::system_events::{EventSources, SystemEvents};
 use crate::telemetry::Metrics;
 use crate::tls::Certificate;
@@ -212,7 +212,7 @@ impl App {
 
         let metrics = Metrics::new(&config.telemetry.tag_labels).map_err(|error| failed("metrics")(&error))?;
         let otel = Otel::new(&config.telemetry).map_err(|error| failed("telemetry")(&error))?;
-        let (snapshots, store_path) = (snapshots(&config, &sled), config.store.path.clone());
+        let (snapshots, store_path) = (snapshots::job(&config, &sled), config.store.path.clone());
         let (live, watched) = watch::channel(Arc::new(Live { config, source, chain, served }));
         let (config, watched) = (live.borrow().config.clone(), LiveReader(watched));
         let dependencies = AgentDependencies {
@@ -468,20 +468,6 @@ pub fn open_store(config: &Config) -> Result<Arc<SledStore>, StartError> {
     }
     Ok(opened.store)
 }
-
-/// Returns the job that saves snapshots of the store, the source for recovery if the store is found corrupt.
-fn snapshots(config: &Config, sled: &Arc<SledStore>) -> PeriodicJob {
-    let (every, sled) = (Duration::from_secs(config.store.snapshot_hours * 3600), Arc::clone(sled));
-    PeriodicJob::new("snapshot", every, move || {
-        let sled = Arc::clone(&sled);
-        async move {
-            let saved = tokio::task::spawn_blocking(move || sled.save_snapshot(SNAPSHOTS_KEPT)).await;
-            saved.map_err(|error| error.to_string())?.map(drop).map_err(|error| error.to_string())
-        }
-    })
-}
-
-pub(crate) const SNAPSHOTS_KEPT: usize = 2;
 
 /// Finds out which restrictions the kernel puts on the processes of engines, by starting one.
 async fn examine_sandbox(config: &Config) -> Result<SandboxStatus, StartError> {

@@ -211,6 +211,7 @@ mod tests {
                 "911",
                 "US",
                 "model",
+                "none",
                 "redacted_text",
             ]),
             Toml::Array(_) => {

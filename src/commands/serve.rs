@@ -10,6 +10,7 @@ use muster_models::ModelStatus;
 use super::load;
 use crate::app::{App, InitialCredentials};
 use crate::config::{self, Config, Source};
+use crate::no_core_dumps;
 use crate::server::Server;
 use crate::telemetry;
 
@@ -17,6 +18,7 @@ pub(super) fn run(args: &ServeArgs) -> Result<(), String> {
     let (config, source) = load(&args.settings, args.listen).map_err(|error| error.to_string())?;
     config.check_reachable().map_err(|error| error.to_string())?;
     let log = telemetry::start_logs(&config.log).map_err(|error| error.to_string())?;
+    no_core_dumps::forbid();
     let bootstrap = config::bootstrap_key().map(|text| Token::parse(&text)).transpose();
     let bootstrap = bootstrap.map_err(|error| format!("MUSTER_BOOTSTRAP_KEY: {error}"))?;
     let first = InitialCredentials { key: bootstrap, password: config::admin_password().map(|password| password.0) };

@@ -10,6 +10,7 @@ mod feed;
 mod firmware;
 mod images;
 mod incidents;
+mod llm;
 mod load;
 mod media;
 mod medical;
@@ -29,6 +30,7 @@ pub use feed::Feed;
 pub use firmware::Firmware;
 pub use images::{ImageFallback, Images};
 pub use incidents::Incidents;
+pub use llm::Llm;
 pub use load::{ConfigError, Flags, Source, admin_password, bootstrap_key, command_line, default_file, load, parse};
 pub use media::Media;
 pub use medical::{Medical, Phrasing, Sent};
@@ -219,35 +221,6 @@ impl Default for Telemetry {
             metrics: true,
             interval_seconds: 60,
             tag_labels: Vec::new(),
-        }
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Llm {
-    /// `auto`, a model id (`small`, `standard`, `better`), the path of a GGUF file, or `none`.
-    pub model: String,
-    pub cache: PathBuf,
-    /// Number of inference threads; 0 means one per core.
-    pub threads: usize,
-    /// Number of requests processed at the same time.
-    pub slots: usize,
-    /// Context size of one request, in tokens of prompt and answer together.
-    pub context: u32,
-    /// Largest number of waiting requests.
-    pub queue: usize,
-}
-
-impl Default for Llm {
-    fn default() -> Self {
-        Self {
-            model: "auto".to_owned(),
-            cache: PathBuf::from("models-cache"),
-            threads: 0,
-            slots: 4,
-            context: 4096,
-            queue: 32,
         }
     }
 }

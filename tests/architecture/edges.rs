@@ -81,9 +81,8 @@ const ALLOWED: &[Allowed] = &[
         ],
     ),
     allowed("muster-memory", &["muster-core", "muster-identity", "crates/*"]),
-    // Threads of models; what runs on them is given by the server.
-    allowed("muster-imaging", &[]),
     allowed("muster-clinical", &["muster-core", "crates/*"]),
+    // Threads of models, whose work the server gives; stored pictures.
     allowed("muster-imaging", &["muster-core", "crates/*"]),
     // Engines are functions of their input; those of the medical family serve the scores of the medical crate.
     allowed("muster-engines", &["muster-media", "muster-names", "muster-medical"]),

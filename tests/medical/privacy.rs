@@ -82,3 +82,18 @@ async fn what_is_kept_is_sealed_in_the_data_folder() {
         assert_eq!(files_with(folder.path(), text), Vec::<String>::new(), "{text}");
     }
 }
+
+#[tokio::test]
+async fn a_crash_leaves_no_image_of_the_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("config.toml"), format!("{UNLIMITED}[llm]\nmodel = \"none\"\n")).unwrap();
+    let mut server = Launch::new(folder.path()).start();
+    let medical = Medical::at(Client::new(&server.url));
+    use_everything(&medical).await;
+    server.signal("SEGV");
+    assert!(!server.ended().success());
+    let names = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let images: Vec<_> = names.filter(|name| name.to_string_lossy().starts_with("core")).collect();
+    assert!(images.is_empty(), "{images:?}");
+    assert_eq!(files_with(folder.path(), WORD), Vec::<String>::new());
+}

@@ -29,7 +29,7 @@ pub struct Plan(pub Vec<Leg>);
 
 impl Plan {
     /// Returns the codes of the languages on the way.
-    pub fn route(&self) -> Vec<String> {
+    pub fn languages(&self) -> Vec<String> {
         let first = self.0.first().map(|leg| leg.from.clone());
         first.into_iter().chain(self.0.iter().map(|leg| leg.to.clone())).collect()
     }

@@ -161,11 +161,11 @@ pub async fn translate(
             Err(LegError::Failed(why)) => why,
         };
         let engine = plan.engine(&translators.order).map(TranslationEngine::name);
-        tracing::info!(engine, route = ?plan.route(), why, "an engine did not translate");
+        tracing::info!(engine, route = ?plan.languages(), why, "an engine did not translate");
         if begun {
             return Err(Error::new(Kind::ProviderFailed, format!("the translation broke off: {why}")));
         }
-        tried.push(json!({ "engine": engine, "route": plan.route(), "why": why }));
+        tried.push(json!({ "engine": engine, "route": plan.languages(), "why": why }));
     }
     if let Some(why) = busy {
         return Err(Error { retry_after: Some(RETRY), ..Error::new(Kind::Unavailable, why) });
@@ -185,7 +185,7 @@ async fn run(
     let mut text = Cow::Borrowed(request.text.as_str());
     let mut outcome = Outcome::simple(String::new(), "identity", "", "", request);
     let (mut providers, mut models) = (Vec::<String>::new(), Vec::<String>::new());
-    outcome.route = plan.route();
+    outcome.route = plan.languages();
     outcome.method = plan.engine(&translators.order).map_or("identity", TranslationEngine::name);
     for (nth, leg) in plan.0.iter().enumerate() {
         let is_last = nth + 1 == plan.0.len();
