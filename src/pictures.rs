@@ -36,7 +36,7 @@ fn measure_bytes(bytes: &[u8]) -> Result<Vec<u8>, Failure> {
 
 /// Decodes a picture for models: upright, on white, at most [`SIDE`] a side. The output is read by [`read_output`].
 pub static VISION: Job =
-    Job { number: Job::FIRST + 1, id: "decode-picture", time: Duration::from_secs(5), run: decode_bytes };
+    Job { number: Job::FIRST + 2, id: "decode-picture", time: Duration::from_secs(5), run: decode_bytes };
 
 /// Most pixels of a side that models see.
 pub const SIDE: u32 = 2_048;

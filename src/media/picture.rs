@@ -78,8 +78,12 @@ async fn bytes_of(app: &App, image: String, by: &By) -> Result<Vec<u8>, Error> {
 
 /// Whether the text is an http or https URL.
 pub fn is_link(text: &str) -> bool {
-    let scheme = text.trim_start().get(..8).unwrap_or_default().to_ascii_lowercase();
-    scheme.starts_with("http://") || scheme.starts_with("https://")
+    // Compared byte by byte: a character of the host may stand across the end of the scheme.
+    let begins = |scheme: &str| {
+        let begin = text.trim_start().as_bytes().get(..scheme.len());
+        begin.is_some_and(|begin| begin.eq_ignore_ascii_case(scheme.as_bytes()))
+    };
+    begins("http://") || begins("https://")
 }
 
 /// Reads the header, so that what is refused by it takes no process.

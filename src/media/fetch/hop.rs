@@ -1,5 +1,6 @@
 //! One request of a fetch, to checked addresses.
 
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, HeaderValue};
@@ -51,6 +52,7 @@ impl Hop {
 
 /// The word for a failure of the connection.
 pub(super) fn reason(error: &reqwest::Error) -> Reason {
+    let secure = error.url().is_some_and(|url| url.scheme() == "https");
     if error.is_timeout() {
         return Reason::Timeout;
     }
@@ -58,6 +60,11 @@ pub(super) fn reason(error: &reqwest::Error) -> Reason {
     while let Some(error) = cause {
         let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
         if error.is::<rustls::Error>() || inner.is_some_and(|inner| inner.is::<rustls::Error>()) {
+            return Reason::Tls;
+        }
+        // A server without TLS closes the connection in the handshake.
+        let closed = error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == ErrorKind::UnexpectedEof);
+        if closed && secure {
             return Reason::Tls;
         }
         cause = error.source();
