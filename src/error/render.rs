@@ -208,7 +208,9 @@ pub fn render(error: &Error, dialect: Dialect, now: Millis, credential: Credenti
         error.kind,
         Kind::RateLimited | Kind::QuotaExceeded | Kind::Unavailable | Kind::ProviderFailed | Kind::ModelUnconfigured
     );
-    if asks_to_wait || error.retry_after.is_some() {
+    // Waiting adds no engine: an operator has to.
+    let waits_in_vain = error.code == Some("no_engine_for_pair");
+    if (asks_to_wait && !waits_in_vain) || error.retry_after.is_some() {
         let after = error.retry_after.unwrap_or(std::time::Duration::from_secs(1));
         let seconds = u64::try_from(after.as_millis().div_ceil(1000)).unwrap_or(u64::MAX).max(1);
         response.insert_header((header::RETRY_AFTER, seconds.to_string()));
