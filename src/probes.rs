@@ -1,7 +1,6 @@
 //! Health probes of all modules.
 
 mod agents;
-mod media;
 mod medical;
 mod memory;
 mod network;
@@ -31,7 +30,6 @@ use muster_tasks::task::Tasks;
 
 use crate::disaster::Disaster;
 use crate::live::LiveReader;
-use crate::media::MediaParts;
 use crate::medical::Medical;
 use crate::telemetry::Metrics;
 use crate::ws::Sockets;
@@ -55,7 +53,6 @@ pub struct ProbeTargets {
     pub tasks: Tasks,
     pub memory: Memory,
     pub medical: Medical,
-    pub media: MediaParts,
     pub identity: Identity,
     pub feed: Feed,
     pub sockets: Arc<Sockets>,
@@ -74,7 +71,6 @@ const SECOND: Duration = Duration::from_secs(1);
 pub fn all(parts: ProbeTargets) -> Vec<Probe> {
     // Each part has a file of probes in `probes/`, included here.
     let rooms = [
-        media::all(&parts),
         people::all(&parts),
         network::all(&parts),
         agents::all(&parts),

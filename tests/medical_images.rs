@@ -1,6 +1,6 @@
 //! Pictures sent for assessment: read by their bytes, decoded in a process of their own, refused by field.
 
-pub mod pictures;
+mod pictures;
 
 use serde_json::{Value, json};
 

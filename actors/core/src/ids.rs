@@ -53,8 +53,6 @@ pub enum IdKind {
     Memory,
     /// A kept medical conversation.
     Conversation,
-    /// A stored picture.
-    Image,
 }
 
 impl IdKind {
@@ -86,7 +84,6 @@ impl IdKind {
             Self::Memory => "mem",
             // Connections and conversations never stand beside each other.
             Self::Conversation => "con",
-            Self::Image => "img",
         }
     }
 }

@@ -26,7 +26,6 @@ mod chain;
 mod delivered_text;
 mod error;
 mod failover;
-mod images;
 mod jitter;
 mod messages;
 mod meter;
@@ -46,9 +45,8 @@ pub use cache::{CachePolicy, CacheUse};
 pub use chain::Chain;
 pub use jitter::Jitter;
 pub use messages::{
-    Attempt, AttemptOutcome, ChainError, CheckedPicture, CompletedChat, CompletedEmbedding, CompletedImages,
-    GatewayChatRequest, GatewayEmbedRequest, GatewayImageRequest, PictureCheck, ProviderStatus, Settlement,
-    SharedBudget, Spend, StreamEnd, Substitute, Unchecked,
+    Attempt, AttemptOutcome, ChainError, CompletedChat, CompletedEmbedding, GatewayChatRequest, GatewayEmbedRequest,
+    ProviderStatus, Settlement, SharedBudget, Spend, StreamEnd, Substitute,
 };
 pub use options::{ChainOptions, Provider, ProviderTimeouts, TokenCounter};
 pub use stream::AnswerStream;

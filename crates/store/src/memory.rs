@@ -149,8 +149,7 @@ impl Store for MemStore {
     fn snapshot(&self, to: &mut dyn Write) -> Result<u64, StoreError> {
         let inner = self.lock();
         let mut out = SnapshotWriter::start(to, inner.commits)?;
-        let mut backed_up = inner.records().filter(|(tree, ..)| tree.is_backed_up());
-        backed_up.try_for_each(|(tree, key, rec)| out.record(tree, key, rec))?;
+        inner.records().try_for_each(|(tree, key, rec)| out.record(tree, key, rec))?;
         out.finish()
     }
 

@@ -10,7 +10,6 @@ mod failover;
 mod faults;
 mod hedging;
 mod hedging_at_random;
-mod images;
 mod lists;
 mod scripted_provider;
 mod streams;

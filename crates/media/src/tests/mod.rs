@@ -4,4 +4,3 @@ mod build;
 mod decoding;
 mod headers;
 mod mutations;
-mod upright;
