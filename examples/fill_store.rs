@@ -50,7 +50,7 @@ async fn start(folder: &str) -> Outcome<App> {
     let mut config = config::parse("[llm]\nmodel = \"none\"\n", "fill_store", std::iter::empty())?;
     config.store.path = folder.into();
     let source = Source::fixed(&config);
-    Ok(App::start(config, source, InitialCredentials::default()).await?)
+    Ok(Box::pin(App::start(config, source, InitialCredentials::default())).await?)
 }
 
 async fn run(folder: &str, devices: usize, incidents: usize) -> Outcome<serde_json::Value> {

@@ -80,8 +80,8 @@ fn verify(args: &VerifyArgs, server: &impl LocalServer) -> ExitCode {
         Ok(report) => report,
         Err(error) => return fail(&error),
     };
-    let mut problems: Vec<Value> = report["problems"].as_array().cloned().unwrap_or_default();
-    let ruleset = report["ruleset"].as_str().unwrap_or_default();
+    let mut problems: Vec<Value> = report.get("problems").and_then(Value::as_array).cloned().unwrap_or_default();
+    let ruleset = report.get("ruleset").and_then(Value::as_str).unwrap_or_default();
     if let Some(expected) = &args.ruleset
         && expected != ruleset
     {
@@ -90,11 +90,13 @@ fn verify(args: &VerifyArgs, server: &impl LocalServer) -> ExitCode {
     let ok = problems.is_empty();
     if args.json {
         let mut report = report.clone();
-        report["ok"] = ok.into();
-        report["problems"] = problems.into();
+        if let Some(members) = report.as_object_mut() {
+            members.insert("ok".to_owned(), ok.into());
+            members.insert("problems".to_owned(), problems.into());
+        }
         println!("{report}");
     } else {
-        let count = |name: &str| report[name].as_u64().unwrap_or_default();
+        let count = |name: &str| report.get(name).and_then(Value::as_u64).unwrap_or_default();
         println!(
             "ruleset {ruleset}: {} protocols, {} red flags, {} scores, {} specialties",
             count("protocols"),

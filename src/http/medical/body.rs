@@ -23,9 +23,12 @@ pub struct Lenient<T> {
 /// Most members that are named as ignored.
 const MAX_IGNORED: usize = 50;
 
+/// Adds the names of an object's members.
+type NamesOf = fn(&mut Vec<&'static str>);
+
 /// The objects inside a body whose members are named too.
 pub trait MedicalBody: Request {
-    const NESTED: &'static [(&'static str, fn(&mut Vec<&'static str>))];
+    const NESTED: &'static [(&'static str, NamesOf)];
 }
 
 impl<T: MedicalBody> Request for Lenient<T> {
@@ -64,7 +67,7 @@ impl<T: MedicalBody> Request for Lenient<T> {
     }
 }
 
-fn unknown(value: &Value, prefix: &str, names: fn(&mut Vec<&'static str>), ignored: &mut Vec<String>) {
+fn unknown(value: &Value, prefix: &str, names: NamesOf, ignored: &mut Vec<String>) {
     let mut known = Vec::new();
     names(&mut known);
     let members = value.as_object().into_iter().flat_map(Map::keys);
@@ -231,7 +234,7 @@ pub struct ProtocolRequest {
 }
 
 impl MedicalBody for ProtocolRequest {
-    const NESTED: &'static [(&'static str, fn(&mut Vec<&'static str>))] = &[
+    const NESTED: &'static [(&'static str, NamesOf)] = &[
         ("vitalSigns", VitalSigns::names),
         ("labResults", LabResults::names),
         ("patientContext", PatientContext::names),
@@ -276,7 +279,7 @@ pub struct ConsultationRequest {
 }
 
 impl MedicalBody for ConsultationRequest {
-    const NESTED: &'static [(&'static str, fn(&mut Vec<&'static str>))] = ProtocolRequest::NESTED;
+    const NESTED: &'static [(&'static str, NamesOf)] = ProtocolRequest::NESTED;
 }
 
 /// Laboratory results that rules of cancer referral read.
@@ -346,7 +349,7 @@ pub struct CancerRequest {
 }
 
 impl MedicalBody for CancerRequest {
-    const NESTED: &'static [(&'static str, fn(&mut Vec<&'static str>))] = &[("labs", CancerLabs::names)];
+    const NESTED: &'static [(&'static str, NamesOf)] = &[("labs", CancerLabs::names)];
 }
 
 const IMAGING_TYPES: &[&str] = &[
