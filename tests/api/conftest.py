@@ -18,6 +18,7 @@ unauthenticated = 1000000
 login = 1000000
 person = 1000000
 device = 1000000
+medical = 1000000
 [limits.agent]
 health = 1000000
 chat = 1000000
