@@ -16,7 +16,7 @@ use crate::guard::{Guarded, MedicalStatus};
 /// The state of the medical interface.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct StatusReport {
+pub struct MedicalStatusReport {
     /// Always true.
     pub success: bool,
     /// `operational`, `degraded` where a review is overdue, or `unavailable`.
@@ -29,7 +29,7 @@ pub struct StatusReport {
     #[schema(example = "1.8ms")]
     pub latency: String,
     pub capabilities: CapabilityFlags,
-    pub details: Details,
+    pub details: MedicalStatusDetails,
     /// RFC 3339, UTC.
     pub timestamp: String,
 }
@@ -60,7 +60,7 @@ impl From<Capabilities> for CapabilityFlags {
 
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Details {
+pub struct MedicalStatusDetails {
     pub kb_version: &'static str,
     /// Hash of the data.
     pub ruleset: Option<String>,
@@ -76,13 +76,13 @@ pub struct Details {
     pub keep_hours: u64,
     pub image_model: Option<String>,
     pub cancer_diagnosis: &'static str,
-    pub latency: Latency,
+    pub latency: MedicalLatency,
     pub down_seconds: u64,
-    pub reviewed: Reviewed,
+    pub reviewed: MedicalReviews,
     /// Records whose review is overdue.
     pub overdue: usize,
     /// Technical safeguards of 45 CFR 164.312 that are in place. This is no claim of compliance.
-    pub safeguards: Vec<Safeguard>,
+    pub safeguards: Vec<MedicalSafeguard>,
     /// Why the interface is not operational.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub defect: Option<String>,
@@ -90,7 +90,7 @@ pub struct Details {
 
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Latency {
+pub struct MedicalLatency {
     pub p50_ms: f64,
     pub p99_ms: f64,
     pub samples: usize,
@@ -98,14 +98,14 @@ pub struct Latency {
 
 /// How many records a clinician has reviewed.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Reviewed {
+pub struct MedicalReviews {
     pub protocols: usize,
     pub rules: usize,
     pub by: Vec<String>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Safeguard {
+pub struct MedicalSafeguard {
     pub control: &'static str,
     pub cfr: &'static str,
 }
@@ -126,7 +126,7 @@ const SAFEGUARDS: &[(&str, &str)] = &[
 ///
 /// Returns whether the knowledge base passes its self-tests, since when, how fast it answers, and what it contains.
 #[utoipa::path(get, path = "/api/medical/clinical-protocols", tag = "medical", operation_id = "medical_status",
-    responses((status = 200, description = "The state", body = StatusReport), CallErrors<Medical>))]
+    responses((status = 200, description = "The state", body = MedicalStatusReport), CallErrors<Medical>))]
 pub async fn status(_guard: Guarded<MedicalStatus>, app: web::Data<App>) -> Result<HttpResponse, HttpError> {
     let availability = app.medical.uptime.availability().await?;
     let now = app.clock.now().rfc3339();
@@ -150,13 +150,13 @@ pub async fn status(_guard: Guarded<MedicalStatus>, app: web::Data<App>) -> Resu
     if live.config.server.tls.on() {
         safeguards.push(("TLS", "164.312(e)(1)"));
     }
-    Ok(HttpResponse::Ok().json(StatusReport {
+    Ok(HttpResponse::Ok().json(MedicalStatusReport {
         success: true,
         status,
         uptime: format!("{:.2}%", availability.percent()),
         latency: latency.map_or_else(|| "unknown".to_owned(), |latency| format!("{:.1}ms", latency.p50_ms)),
         capabilities: CapabilityFlags::from(if works { app.medical.capabilities() } else { Capabilities::default() }),
-        details: Details {
+        details: MedicalStatusDetails {
             kb_version: VERSION,
             ruleset: app.medical.ruleset(),
             protocols: base.map_or(0, |base| base.protocols.len()),
@@ -168,28 +168,28 @@ pub async fn status(_guard: Guarded<MedicalStatus>, app: web::Data<App>) -> Resu
             keep_hours: settings.keep_hours,
             image_model: None,
             cancer_diagnosis: "referral rules, published models; no image interpreted",
-            latency: Latency {
+            latency: MedicalLatency {
                 p50_ms: latency.map_or(0.0, |latency| latency.p50_ms),
                 p99_ms: latency.map_or(0.0, |latency| latency.p99_ms),
                 samples: app.medical.latencies.summary().map_or(0, |latency| latency.samples),
             },
             down_seconds: availability.down_minutes * 60,
-            reviewed: knowledge.as_deref().map_or(Reviewed { protocols: 0, rules: 0, by: Vec::new() }, reviewed),
+            reviewed: knowledge.as_deref().map_or(MedicalReviews { protocols: 0, rules: 0, by: Vec::new() }, reviewed),
             overdue,
-            safeguards: safeguards.into_iter().map(|(control, cfr)| Safeguard { control, cfr }).collect(),
+            safeguards: safeguards.into_iter().map(|(control, cfr)| MedicalSafeguard { control, cfr }).collect(),
             defect,
         },
         timestamp: now,
     }))
 }
 
-fn reviewed(knowledge: &Knowledge) -> Reviewed {
+fn reviewed(knowledge: &Knowledge) -> MedicalReviews {
     let base = knowledge.base();
     let done = |status: &ReviewStatus| *status == ReviewStatus::Reviewed;
     let mut by: Vec<String> = base.protocols.iter().filter_map(|protocol| protocol.data.review.by.clone()).collect();
     by.sort();
     by.dedup();
-    Reviewed {
+    MedicalReviews {
         protocols: base.protocols.iter().filter(|protocol| done(&protocol.data.review.status)).count(),
         rules: base.rules.iter().filter(|rule| done(&rule.review.status)).count(),
         by,
