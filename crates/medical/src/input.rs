@@ -1,5 +1,5 @@
 //! What is assessed: texts, measured values, the patient. Units are converted
-//! here, and each conversion and assumption is told.
+//! here, and each conversion and assumption is listed in the answer.
 
 use crate::rank::Sex;
 use crate::rule::{Measure, Values};

@@ -51,7 +51,7 @@ pub struct OpenedConversation {
 pub enum Reader {
     /// The key that it belongs to.
     Owner(String),
-    /// Another key, for a reason that is written into the audit log and told to the owner.
+    /// Another key, for a reason that is written into the audit log and reported to the owner.
     BreakGlass {
         /// Identifier of the key.
         by: String,

@@ -55,7 +55,7 @@ impl Conversations {
         self.handle.ask(Keep(Box::new(turn))).await?
     }
 
-    /// Returns a conversation. The audit log tells of it first, and the owner is told if somebody else reads it.
+    /// Returns a conversation. The audit log has it first, and the owner is notified if somebody else reads it.
     ///
     /// # Errors
     /// Those of [`Self::open`].

@@ -104,7 +104,7 @@ pub fn protocol(
             .map(|s| Said { text: s.text.clone(), when: s.when.clone(), cite: cites.of(&s.source, &s.locator) })
             .collect()
     };
-    // The public is told no treatment steps.
+    // The public receives no treatment steps.
     let professional = audience == Audience::Professional;
     let actions = if professional { actions(p, cites) } else { Vec::new() };
     let contraindications = if professional { said(&d.contraindications, cites) } else { Vec::new() };

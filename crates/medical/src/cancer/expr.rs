@@ -3,6 +3,7 @@
 //! is no negation: an added finding can make a rule hold, never the reverse.
 
 use super::facts::CancerFacts;
+use crate::rule::{Cursor, one_or};
 use crate::text::{ConceptId, Lexicon};
 use std::collections::BTreeSet;
 
@@ -227,30 +228,20 @@ fn collect_ages(node: &Node, ages: &mut Vec<f64>) {
 }
 
 fn node(text: &str, lexicon: &Lexicon) -> Result<Node, String> {
-    let mut parser = Parser { rest: text, lexicon, depth: 0 };
-    let node = parser.or().map_err(|e| format!("{text}: {e}"))?;
-    match parser.rest.trim() {
-        "" => Ok(node),
-        rest => Err(format!("{text}: {rest} is left over")),
-    }
+    let mut parser = Parser { cursor: Cursor::new(text), lexicon, depth: 0 };
+    let parsed = parser.or().and_then(|node| parser.cursor.end().map(|()| node));
+    parsed.map_err(|what| format!("{text}: {what}"))
 }
 
 struct Parser<'a> {
-    rest: &'a str,
+    cursor: Cursor<'a>,
     lexicon: &'a Lexicon,
     depth: u8,
 }
 
 impl Parser<'_> {
     fn eat(&mut self, token: &str) -> bool {
-        self.rest = self.rest.trim_start();
-        match self.rest.strip_prefix(token) {
-            Some(rest) => {
-                self.rest = rest;
-                true
-            }
-            None => false,
-        }
+        self.cursor.eat(token)
     }
 
     fn or(&mut self) -> Result<Node, String> {
@@ -279,27 +270,18 @@ impl Parser<'_> {
             self.depth -= 1;
             return if self.eat(")") { Ok(inner) } else { Err("a bracket is not closed".to_owned()) };
         }
-        let word = self.word();
+        let word = self.cursor.word();
         if let Some(count) = word.strip_suffix("of").and_then(|n| n.parse::<usize>().ok()) {
             return self.at_least(count);
         }
         if let Some((_, expansion)) = MACROS.iter().find(|(name, _)| *name == word) {
             return node(expansion, self.lexicon);
         }
-        if let Some(quantity) = Quantity::parse(&word) {
+        if let Some(quantity) = Quantity::parse(word) {
             return self.comparison(quantity);
         }
-        let id = self.lexicon.id(&word).ok_or_else(|| format!("the concept \"{word}\" is unknown"))?;
+        let id = self.lexicon.id(word).ok_or_else(|| format!("the concept \"{word}\" is unknown"))?;
         Ok(Node::Concept { id, lasting: self.eat("@3w") })
-    }
-
-    fn word(&mut self) -> String {
-        self.rest = self.rest.trim_start();
-        let inside = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
-        let end = self.rest.find(|c| !inside(c)).unwrap_or(self.rest.len());
-        let (word, rest) = self.rest.split_at(end);
-        self.rest = rest;
-        word.to_owned()
     }
 
     fn at_least(&mut self, count: usize) -> Result<Node, String> {
@@ -322,18 +304,8 @@ impl Parser<'_> {
     fn comparison(&mut self, quantity: Quantity) -> Result<Node, String> {
         let op = Op::SIGNS.into_iter().find(|(sign, _)| self.eat(sign));
         let (_, op) = op.ok_or("a comparison without a sign")?;
-        let number = self.word();
+        let number = self.cursor.word();
         let bound: f64 = number.parse().map_err(|_| format!("\"{number}\" is not a number"))?;
         Ok(Node::Compare { quantity, op, bound })
-    }
-}
-
-fn one_or(mut parts: Vec<Node>, join: impl Fn(Vec<Node>) -> Node) -> Node {
-    match (parts.len(), parts.pop()) {
-        (1, Some(only)) => only,
-        (_, last) => {
-            parts.extend(last);
-            join(parts)
-        }
     }
 }

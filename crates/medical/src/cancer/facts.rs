@@ -69,7 +69,7 @@ impl<'a> CancerFacts<'a> {
         self.age
     }
 
-    /// The sex that was given or told.
+    /// The sex that was sent, or read in the text.
     #[must_use]
     pub fn sex(&self) -> Option<Sex> {
         self.sex

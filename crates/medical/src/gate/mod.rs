@@ -42,7 +42,7 @@ pub enum Check {
     Number,
     /// A drug is not one of the facts.
     Drug,
-    /// A dose is not one of the facts, or is told to the public.
+    /// A dose is not one of the facts, or stands in a text for the public.
     Dose,
     /// A condition, or any other term, is not one of the facts.
     Condition,
@@ -90,7 +90,7 @@ impl Check {
         }
     }
 
-    /// What a model is told that failed it.
+    /// Reason that a model receives whose text failed it.
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! What a model is told to do.
+//! Instructions for a model.
 
 use super::Check;
 
@@ -25,7 +25,7 @@ pub fn translation_instructions(language: &str) -> String {
     )
 }
 
-/// What a model is told whose text was refused.
+/// Instructions for a model whose text was refused.
 #[must_use]
 pub fn refused_because(failed: &[Check]) -> String {
     let reasons: Vec<&str> = failed.iter().map(|check| check.reason()).collect();

@@ -44,7 +44,7 @@ pub struct DicomHeader {
     pub bits: u8,
     /// Frames.
     pub frames: u32,
-    /// The codes that are told.
+    /// The codes that are reported.
     pub codes: DicomCodes,
     /// Kinds of metadata.
     pub metadata: Metadata,
@@ -219,7 +219,7 @@ fn trimmed(value: &[u8]) -> &[u8] {
 }
 
 /// A code string (PS3.5, section 6.2): capitals, digits, space and underscore, at most 16. Anything else could be free
-/// text and is not told.
+/// text and is not reported.
 fn code(value: &[u8]) -> Option<String> {
     let value = trimmed(value);
     let permitted = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || matches!(byte, b' ' | b'_');

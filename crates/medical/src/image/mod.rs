@@ -60,7 +60,7 @@ pub struct Picture {
     pub kind: Kind,
 }
 
-/// A kind of metadata. Values are never told.
+/// A kind of metadata. Values are never reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MetadataKind {

@@ -4,7 +4,7 @@
 
 mod parse;
 
-pub use parse::{ExprError, parse};
+pub use parse::{Cursor, ExprError, one_or, parse};
 
 use crate::text::ConceptId;
 use serde::Serialize;

@@ -22,22 +22,32 @@ const MACROS: &[(&str, &str)] = &[
 ];
 
 pub fn parse(text: &str, lexicon: &Lexicon) -> Result<Expr, ExprError> {
-    let mut parser = Parser { rest: text, lexicon, depth: 0 };
-    let parsed = parser.or().and_then(|expr| match parser.rest.trim() {
-        "" => Ok(expr),
-        rest => Err(format!("{rest} is left over")),
-    });
+    let mut parser = Parser { cursor: Cursor::new(text), lexicon, depth: 0 };
+    let parsed = parser.or().and_then(|expr| parser.cursor.end().map(|()| expr));
     parsed.map_err(|what| ExprError { expr: text.to_owned(), what })
 }
 
 struct Parser<'a> {
-    rest: &'a str,
+    cursor: Cursor<'a>,
     lexicon: &'a Lexicon,
     depth: u8,
 }
 
-impl Parser<'_> {
-    fn eat(&mut self, token: &str) -> bool {
+/// What is left to read of an expression. Blanks before a token count for nothing.
+#[derive(Debug)]
+pub struct Cursor<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Cursor<'a> {
+    /// Begins at the start of an expression.
+    #[must_use]
+    pub const fn new(text: &'a str) -> Self {
+        Self { rest: text }
+    }
+
+    /// Reads this token, if it is the next one.
+    pub fn eat(&mut self, token: &str) -> bool {
         self.rest = self.rest.trim_start();
         match self.rest.strip_prefix(token) {
             Some(rest) => {
@@ -46,6 +56,44 @@ impl Parser<'_> {
             }
             None => false,
         }
+    }
+
+    /// Reads a name or a number; empty where there is none.
+    pub fn word(&mut self) -> &'a str {
+        self.rest = self.rest.trim_start();
+        let inside = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+        let end = self.rest.find(|c| !inside(c)).unwrap_or(self.rest.len());
+        let (word, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        word
+    }
+
+    /// Checks that nothing is left.
+    ///
+    /// # Errors
+    /// What is left over.
+    pub fn end(&self) -> Result<(), String> {
+        match self.rest.trim() {
+            "" => Ok(()),
+            rest => Err(format!("{rest} is left over")),
+        }
+    }
+}
+
+/// The only part, or all of them joined.
+pub fn one_or<T>(mut parts: Vec<T>, join: impl Fn(Vec<T>) -> T) -> T {
+    match (parts.len(), parts.pop()) {
+        (1, Some(only)) => only,
+        (_, last) => {
+            parts.extend(last);
+            join(parts)
+        }
+    }
+}
+
+impl Parser<'_> {
+    fn eat(&mut self, token: &str) -> bool {
+        self.cursor.eat(token)
     }
 
     fn or(&mut self) -> Result<Expr, String> {
@@ -62,19 +110,11 @@ impl Parser<'_> {
         mut part: impl FnMut(&mut Self) -> Result<Expr, String>,
         join: impl Fn(Vec<Expr>) -> Expr,
     ) -> Result<Expr, String> {
-        let first = part(self)?;
-        let mut parts = vec![first];
+        let mut parts = vec![part(self)?];
         while self.eat(separator) {
             parts.push(part(self)?);
         }
-        match (parts.len(), parts.pop()) {
-            (1, Some(only)) => Ok(only),
-            (_, Some(last)) => {
-                parts.push(last);
-                Ok(join(parts))
-            }
-            (_, None) => Err("nothing there".to_owned()),
-        }
+        Ok(one_or(parts, join))
     }
 
     fn atom(&mut self) -> Result<Expr, String> {
@@ -87,8 +127,7 @@ impl Parser<'_> {
             self.depth -= 1;
             return if self.eat(")") { Ok(inner) } else { Err("a bracket is not closed".to_owned()) };
         }
-        self.rest = self.rest.trim_start();
-        let word = self.word();
+        let word = self.cursor.word();
         if let Some(count) = word.strip_suffix("of").and_then(|n| n.parse::<usize>().ok()) {
             return self.at_least(count);
         }
@@ -98,20 +137,12 @@ impl Parser<'_> {
         if word == "troponin" && self.eat(">limit") {
             return Ok(Expr::Compare { measure: Measure::TroponinRatio, op: Op::Greater, bound: 1.0 });
         }
-        if let Some(measure) = measure(&word) {
+        if let Some(measure) = measure(word) {
             return self.comparison(measure);
         }
-        let id = self.lexicon.id(&word).ok_or_else(|| format!("the concept {word} is unknown"))?;
+        let id = self.lexicon.id(word).ok_or_else(|| format!("the concept {word} is unknown"))?;
         let sudden = self.eat("@sudden");
         Ok(Expr::Concept { id, sudden })
-    }
-
-    fn word(&mut self) -> String {
-        let end =
-            self.rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.')).unwrap_or(self.rest.len());
-        let (word, rest) = self.rest.split_at(end);
-        self.rest = rest;
-        word.to_owned()
     }
 
     fn at_least(&mut self, count: usize) -> Result<Expr, String> {
@@ -140,7 +171,7 @@ impl Parser<'_> {
         let ops = [(">=", Op::GreaterOrEqual), ("<=", Op::LessOrEqual), (">", Op::Greater), ("<", Op::Less)];
         let op =
             ops.into_iter().find(|(sign, _)| self.eat(sign)).map(|(_, op)| op).ok_or("a comparison without a sign")?;
-        let number = self.word();
+        let number = self.cursor.word();
         let bound: f64 = number.parse().map_err(|_| format!("{number} is not a number"))?;
         Ok(Expr::Compare { measure, op, bound })
     }

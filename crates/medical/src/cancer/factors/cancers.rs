@@ -20,32 +20,14 @@ const PARENTS_AND_SIBLINGS: [&str; 14] = [
     "parent",
     "sibling",
 ];
-const RELATIVES: [&str; 20] = [
-    "mother",
-    "mum",
-    "mom",
-    "sister",
-    "sisters",
-    "daughter",
-    "daughters",
-    "father",
-    "dad",
-    "brother",
-    "brothers",
-    "son",
-    "parent",
-    "sibling",
-    "aunt",
-    "uncle",
-    "grandmother",
-    "grandfather",
-    "cousin",
-    "niece",
-];
+/// Relatives beside parents, siblings and children.
+const FURTHER_RELATIVES: [&str; 6] = ["aunt", "uncle", "grandmother", "grandfather", "cousin", "niece"];
 
 /// Whether an entry speaks of relatives.
 pub fn of_family(w: &Words) -> bool {
-    w.has(&RELATIVES) || w.has(&["family", "familial", "relative", "relatives", "fhx"])
+    w.has(&PARENTS_AND_SIBLINGS)
+        || w.has(&FURTHER_RELATIVES)
+        || w.has(&["family", "familial", "relative", "relatives", "fhx"])
 }
 
 fn cancer_word(word: &str) -> bool {
