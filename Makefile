@@ -92,6 +92,10 @@ bench-retrieval: setup-build ## measure the search quality of semantic memory, o
 	@$(PYTHON) scripts/fetch_models.py minilm --dir models-cache
 	@cargo bench --quiet $(LOCKED) --package muster-retrieval
 
+.PHONY: vision-accuracy
+vision-accuracy: setup-build models ## character error rates of OCR, objects found and scores, on the cases of ../shared/media
+	@cargo run --release --quiet $(LOCKED) --package muster-models --example vision
+
 .PHONY: bench-medical
 bench-medical: setup-build ## benchmark lookups of clinical protocols over HTTP
 	@echo "== medical"

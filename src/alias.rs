@@ -50,6 +50,8 @@ mod tests {
             ("/openai/v1/models", "/v1/models"),
             ("/embeddings", "/v1/embeddings"),
             ("/responses", "/v1/responses"),
+            ("/images/generate", "/v1/images/generate"),
+            ("/openai/v1/images/generations", "/v1/images/generations"),
             ("/messages/count_tokens", "/v1/messages/count_tokens"),
         ] {
             assert_eq!(canonical(alias).as_deref(), Some(address), "{alias}");

@@ -8,7 +8,6 @@ use actix_rt::Arbiter;
 use muster_core::health::Health;
 use muster_core::supervise::Tree;
 use muster_core::upkeep;
-use muster_core::upkeep::PeriodicJob;
 use muster_core::{Clock, Millis};
 use muster_feed::{AGENTS, DISASTER, Feed, FeedOptions, Limits as FeedLimits};
 use muster_gateway::Chain;
@@ -30,10 +29,14 @@ use crate::agents::{AgentCommands, AgentPlatform, ControlledTasks, Dependencies 
 use crate::body::BodyBudget;
 use crate::config::{Config, Source};
 use crate::disaster::{Dependencies, Disaster, DisasterCommands};
+use crate::images::Images;
 use crate::live::{Live, LiveReader};
+use crate::media::MediaParts;
+use crate::media::translate::Translators;
 use crate::medical::{Dependencies as MedicalDependencies, Medical};
 use crate::memory::{Dependencies as MemoryDependencies, MemoryParts};
 use crate::otel::Otel;
+use crate::snapshots;
 use crate::system_events::{EventSources, SystemEvents};
 use crate::telemetry::Metrics;
 use crate::tls::Certificate;
@@ -83,7 +86,10 @@ pub struct App {
     pub engines: Engines,
     pub agency: AgentPlatform,
     pub memory: MemoryParts,
+    pub images: Images,
     pub medical: Medical,
+    pub media: MediaParts,
+    pub translators: Translators,
     pub limiter: RateLimiter,
     pub ledger: Ledger,
     pub model: Arc<dyn ChatModel>,
@@ -169,7 +175,7 @@ impl App {
         sockets.commands.register(Arc::new(DisasterCommands(disaster.clone())));
         // The engine actor reads and writes large documents, so it shares its arbiter with no other actor.
         let apart = Arbiter::new();
-        let engine_options = config.engines.options(&config.workspace, &store, &clock);
+        let engine_options = config.engines.options(&config.workspace, &config.llm.cache, &store, &clock);
         let engines = Engines::start(&tree.group("engines"), apart.handle(), engine_options, sandbox);
         let limiter = RateLimiter::start(&tree.group("limits"), &handles, &store, &clock, &LimiterOptions::default());
 
@@ -206,7 +212,7 @@ impl App {
 
         let metrics = Metrics::new(&config.telemetry.tag_labels).map_err(|error| failed("metrics")(&error))?;
         let otel = Otel::new(&config.telemetry).map_err(|error| failed("telemetry")(&error))?;
-        let (snapshots, store_path) = (snapshots(&config, &sled), config.store.path.clone());
+        let (snapshots, store_path) = (snapshots::job(&config, &sled), config.store.path.clone());
         let (live, watched) = watch::channel(Arc::new(Live { config, source, chain, served }));
         let (config, watched) = (live.borrow().config.clone(), LiveReader(watched));
         let dependencies = AgentDependencies {
@@ -230,7 +236,10 @@ impl App {
             clock: &clock,
             metrics: &metrics,
         };
+        let images = Images::start(&config, &tree, arbiter_of(1), &store, &clock)?;
         let medical = Medical::start(&config.medical, medical_dependencies)?;
+        let media = MediaParts::start(&config)?;
+        let translators = Translators::start(&config);
         let controlled =
             ControlledTasks { tasks: agency.tasks.clone(), limiter: limiter.clone(), live: watched.clone() };
         sockets.commands.register(Arc::new(AgentCommands(Arc::new(controlled))));
@@ -251,6 +260,7 @@ impl App {
             tasks: agency.tasks.clone(),
             memory: memory.entries.clone(),
             medical: medical.clone(),
+            media: media.clone(),
             identity: identity.clone(),
             feed: feed.clone(),
             sockets: Arc::clone(&sockets),
@@ -259,7 +269,7 @@ impl App {
 
         let up = async {
             tokio::join!(keys.up(), feed.up(), identity.up(), disaster.up(), limiter.up(), ledger.up());
-            tokio::join!(engines.up(), agency.tasks.up(), memory.up(), medical.up())
+            tokio::join!(engines.up(), agency.tasks.up(), memory.up(), images.pictures.up(), medical.up())
         };
         tokio::time::timeout(Duration::from_secs(30), up).await.map_err(|_| {
             StartError(
@@ -301,7 +311,10 @@ impl App {
             engines,
             agency,
             memory,
+            images,
             medical,
+            media,
+            translators,
             limiter,
             ledger,
             model,
@@ -456,24 +469,10 @@ pub fn open_store(config: &Config) -> Result<Arc<SledStore>, StartError> {
     Ok(opened.store)
 }
 
-/// Returns the job that saves snapshots of the store, the source for recovery if the store is found corrupt.
-fn snapshots(config: &Config, sled: &Arc<SledStore>) -> PeriodicJob {
-    let (every, sled) = (Duration::from_secs(config.store.snapshot_hours * 3600), Arc::clone(sled));
-    PeriodicJob::new("snapshot", every, move || {
-        let sled = Arc::clone(&sled);
-        async move {
-            let saved = tokio::task::spawn_blocking(move || sled.save_snapshot(SNAPSHOTS_KEPT)).await;
-            saved.map_err(|error| error.to_string())?.map(drop).map_err(|error| error.to_string())
-        }
-    })
-}
-
-pub(crate) const SNAPSHOTS_KEPT: usize = 2;
-
 /// Finds out which restrictions the kernel puts on the processes of engines, by starting one.
 async fn examine_sandbox(config: &Config) -> Result<SandboxStatus, StartError> {
     let mode = config.engines.sandbox;
-    let status = SandboxStatus::examine(&config.engines.worker(&config.workspace), mode).await;
+    let status = SandboxStatus::examine(&config.engines.worker(&config.workspace, &config.llm.cache), mode).await;
     match status.problem() {
         Some(problem) if mode == SandboxMode::Require => Err(StartError(format!(
             "{problem}, and engines.sandbox is \"require\": run on Linux 5.13 or later with landlock among the security \

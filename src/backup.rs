@@ -10,7 +10,8 @@ use muster_core::{Error, Kind, Millis};
 use muster_memory::{EntryId, Owner};
 use muster_store::StoreError;
 
-use crate::app::{App, SNAPSHOTS_KEPT};
+use crate::app::App;
+use crate::snapshots::SNAPSHOTS_KEPT;
 
 /// A complete snapshot of one moment, open for reading. It stays readable when its file is renamed or removed.
 #[derive(Debug)]

@@ -53,6 +53,25 @@ impl App {
         set("memory", "lag", lag);
         set("memory", "embedded_texts", memory.embedding.texts);
         set("memory", "embedding_failures", memory.embedding.failures);
+        self.translators.each_model(|pair, stats| {
+            let part = format!("translate/{pair}");
+            set(&part, "ready", u64::from(stats.state.name() == "ready"));
+            set(&part, "failed", u64::from(stats.state.name() == "failed"));
+            set(&part, "calls", stats.calls as u64);
+            set(&part, "served", stats.served);
+            set(&part, "stopped", stats.stopped);
+        });
+        self.media.vision.each(|id, present, stats| {
+            let part = format!("vision/{id}");
+            set(&part, "present", u64::from(present));
+            set(&part, "ready", u64::from(stats.state.name() == "ready"));
+            set(&part, "failed", u64::from(stats.state.name() == "failed"));
+            set(&part, "calls", stats.calls as u64);
+            set(&part, "served", stats.served);
+            set(&part, "stopped", stats.stopped);
+        });
+        let waiting = crate::media::picture::QUEUE.saturating_sub(self.media.decodes.available_permits());
+        set("pictures", "decoding", waiting as u64);
         set("health", "score", self.health.report().score.into());
         if let Some(otel) = &self.otel {
             set("telemetry", "dropped_spans", otel.dropped());

@@ -122,6 +122,7 @@ fn merged(old: &Config, new: Config) -> Config {
         fallback: new.fallback,
         equivalent: new.equivalent,
         budget: new.budget,
+        images: config::Images { fallback: new.images.fallback, ..old.images.clone() },
         models: new.models,
         medical: old.medical.reloaded(new.medical),
         limits: new.limits,
@@ -210,12 +211,22 @@ mod tests {
                 "911",
                 "US",
                 "model",
+                "none",
                 "redacted_text",
             ]),
             Toml::Array(_) => {
                 // The public key is the example of RFC 8037.
                 let key = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
-                let lists = [vec!["other"], vec!["10.0.0.0/8"], vec!["https://a.example"], vec![key], vec!["chat"]];
+                let lists = [
+                    vec!["other"],
+                    vec!["10.0.0.0/8"],
+                    vec!["https://a.example"],
+                    vec![key],
+                    vec!["chat"],
+                    vec!["ocr"],
+                    vec!["127.0.0.1:1"],
+                    vec!["neural"],
+                ];
                 lists.map(Toml::from).into()
             }
             Toml::Table(_) | Toml::Datetime(_) => Vec::new(),
@@ -260,7 +271,7 @@ mod tests {
                     set(&mut table, &["server", "tls", "key"].map(str::to_owned), "b.pem".into());
                 }
                 // What phrases is a provider that is configured.
-                if name == "medical.phrasing" || name == "medical.providers" {
+                if ["medical.phrasing", "medical.providers", "media.moderation"].contains(&name.as_str()) {
                     let provider =
                         "id = \"other\"\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\nmodels = [\"m\"]";
                     let provider: Table = toml::from_str(provider).unwrap();

@@ -46,7 +46,7 @@ const TAGS: [(&str, &str); 21] = [
     ("realtime", "The live feed: WebSocket, server-sent events, channel history and presence"),
     ("auth", "Login, sessions, passwords and the keys that sign session tokens"),
     ("users", "User accounts, their roles and grants"),
-    ("interface A", "Chat and models in Muster's own format"),
+    ("interface A", "Chat, models and translation in Muster's own format"),
     ("interface B", "Chat, responses, embeddings and models in OpenAI's format, messages in Anthropic's format"),
     ("chat", "Chat of the agent platform, with failover and budgets for each call"),
     ("agents", "Agents: the catalogue, runs and the live monitor"),

@@ -1,6 +1,7 @@
 //! Health probes of all modules.
 
 mod agents;
+mod media;
 mod medical;
 mod memory;
 mod network;
@@ -30,6 +31,7 @@ use muster_tasks::task::Tasks;
 
 use crate::disaster::Disaster;
 use crate::live::LiveReader;
+use crate::media::MediaParts;
 use crate::medical::Medical;
 use crate::telemetry::Metrics;
 use crate::ws::Sockets;
@@ -53,6 +55,7 @@ pub struct ProbeTargets {
     pub tasks: Tasks,
     pub memory: Memory,
     pub medical: Medical,
+    pub media: MediaParts,
     pub identity: Identity,
     pub feed: Feed,
     pub sockets: Arc<Sockets>,
@@ -71,6 +74,7 @@ const SECOND: Duration = Duration::from_secs(1);
 pub fn all(parts: ProbeTargets) -> Vec<Probe> {
     // Each part has a file of probes in `probes/`, included here.
     let rooms = [
+        media::all(&parts),
         people::all(&parts),
         network::all(&parts),
         agents::all(&parts),

@@ -114,10 +114,14 @@ pub struct Metrics {
     tag_requests: IntCounterVec,
     attempts: IntCounterVec,
     cached: IntCounterVec,
+    images: IntCounterVec,
     medical_requests: IntCounterVec,
     medical_durations: HistogramVec,
     phrasing_rejected: IntCounterVec,
     self_test_failures: IntCounter,
+    translations: IntCounterVec,
+    vision_requests: IntCounterVec,
+    media_fetches: IntCounterVec,
     /// Teams that have labels of their own.
     teams: Arc<Mutex<HashSet<String>>>,
     /// Tags that have labels of their own.
@@ -172,6 +176,29 @@ impl Metrics {
             &["provider", "model", "outcome"],
         )?;
         let cached = count("muster_cache_requests_total", "Requests that used the response cache.", &["result"])?;
+        let translations = count(
+            "muster_translations_total",
+            "Translations by method and outcome (translated, suspect, failed).",
+            &["method", "outcome"],
+        )?;
+        let images = count(
+            "muster_images_total",
+            "Pictures drawn from text and stored, by provider and method (model, sketch).",
+            &["provider", "method"],
+        )?;
+        let vision_requests = count(
+            "muster_vision_requests_total",
+            "Requests of vision by task, provider, method and outcome (served, refused, failed, left).",
+            &["task", "provider", "method", "outcome"],
+        )?;
+        let media_fetches = count(
+            "muster_media_fetches_total",
+            "Pictures fetched by URL, by outcome: fetched, not_allowed, busy, or the word of the failure.",
+            &["outcome"],
+        )?;
+        for counter in [&vision_requests, &media_fetches] {
+            registry.register(Box::new(counter.clone()))?;
+        }
         for counter in [&cost, &team_cost, &tag_cost] {
             registry.register(Box::new(counter.clone()))?;
         }
@@ -197,7 +224,9 @@ impl Metrics {
         )?;
         registry.register(Box::new(self_test_failures.clone()))?;
         registry.register(Box::new(medical_durations.clone()))?;
-        for counter in [&tag_requests, &attempts, &cached, &medical_requests, &phrasing_rejected] {
+        for counter in
+            [&tag_requests, &attempts, &cached, &images, &medical_requests, &phrasing_rejected, &translations]
+        {
             registry.register(Box::new(counter.clone()))?;
         }
         registry.register(Box::new(requests.clone()))?;
@@ -221,10 +250,14 @@ impl Metrics {
             tag_requests,
             attempts,
             cached,
+            images,
             medical_requests,
             medical_durations,
             phrasing_rejected,
             self_test_failures,
+            translations,
+            vision_requests,
+            media_fetches,
             teams: Arc::default(),
             tags: tags.into(),
             gauges,
@@ -234,6 +267,21 @@ impl Metrics {
     pub fn request(&self, method: &str, route: &str, status: u16, took: Duration) {
         self.requests.with_label_values(&[method, route, status.to_string().as_str()]).inc();
         self.durations.with_label_values(&[route]).observe(took.as_secs_f64());
+    }
+
+    /// Counts a translation.
+    pub fn translation(&self, method: &str, outcome: &str) {
+        self.translations.with_label_values(&[method, outcome]).inc();
+    }
+
+    /// Counts a request of vision. Providers are those of the settings.
+    pub fn vision(&self, task: &str, provider: &str, method: &str, outcome: &str) {
+        self.vision_requests.with_label_values(&[task, provider, method, outcome]).inc();
+    }
+
+    /// Counts a picture that was to be fetched.
+    pub fn media_fetch(&self, outcome: &str) {
+        self.media_fetches.with_label_values(&[outcome]).inc();
     }
 
     pub fn tokens(&self, provider: &str, model: &str, usage: Usage) {
@@ -272,6 +320,11 @@ impl Metrics {
         for Attempt { provider, model, outcome, .. } in attempts {
             self.attempts.with_label_values(&[provider.as_str(), label(model), outcome.name()]).inc();
         }
+    }
+
+    /// Counts pictures that were drawn from a text and stored.
+    pub fn images(&self, provider: &str, method: &str, count: u64) {
+        self.images.with_label_values(&[provider, method]).inc_by(count);
     }
 
     /// Counts how a request used the response cache.

@@ -1,6 +1,6 @@
 //! Pictures sent for assessment: read by their bytes, decoded in a process of their own, refused by field.
 
-mod pictures;
+pub mod pictures;
 
 use serde_json::{Value, json};
 

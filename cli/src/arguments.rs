@@ -101,6 +101,20 @@ pub(crate) enum Command {
     /// Run engines for a server over standard input and output. Started by the server itself.
     #[command(hide = true)]
     EngineWorker(EngineWorkerArgs),
+    /// Run another program without network. Started by the server itself.
+    #[command(hide = true)]
+    Offline(OfflineArgs),
+}
+
+/// Arguments of the hidden command that runs a program without network.
+#[derive(Debug, clap::Args)]
+pub struct OfflineArgs {
+    /// CPU time of each process, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    pub cpu_seconds: u64,
+    /// The program and its arguments.
+    #[arg(required = true, last = true, value_name = "PROGRAM")]
+    pub command: Vec<std::ffi::OsString>,
 }
 
 /// The settings file and the data directory.
@@ -140,4 +154,10 @@ pub struct EngineWorkerArgs {
     /// Directory that engines may read.
     #[arg(long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
+    /// Table of language detection.
+    #[arg(long, value_name = "FILE")]
+    pub language_table: Option<PathBuf>,
+    /// Names of things in many languages.
+    #[arg(long, value_name = "FILE")]
+    pub picture_names: Option<PathBuf>,
 }

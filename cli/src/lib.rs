@@ -37,7 +37,7 @@ use rustix::fs::Mode;
 
 use arguments::{Cli, Command};
 
-pub use arguments::{EngineWorkerArgs, ServeArgs, Settings};
+pub use arguments::{EngineWorkerArgs, OfflineArgs, ServeArgs, Settings};
 pub use doctor::Finding;
 pub use keys::KeysCommand;
 pub use local::{CheckedManifest, LocalServer, MissingFiles};
@@ -102,6 +102,7 @@ pub fn run(environment: &Environment, server: &impl LocalServer) -> ExitCode {
         Command::Monitor(args) => exit(monitor::run(&args, environment)),
         Command::Simulate(args) => simulate::run(args, environment),
         Command::EngineWorker(args) => exit(server.run_engines(args)),
+        Command::Offline(args) => exit(server.run_offline(&args)),
     }
 }
 

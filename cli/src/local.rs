@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    EngineWorkerArgs, Finding, KeysCommand, ServeArgs, ServiceAccountsCommand, Settings, SigningCommand, TeamsCommand,
-    UsersCommand,
+    EngineWorkerArgs, Finding, KeysCommand, OfflineArgs, ServeArgs, ServiceAccountsCommand, Settings, SigningCommand,
+    TeamsCommand, UsersCommand,
 };
 
 /// The server's parts that commands use inside this process. Implemented by the `muster` package.
@@ -19,6 +19,9 @@ pub trait LocalServer {
 
     /// Runs engines for a server over standard input and output.
     fn run_engines(&self, args: EngineWorkerArgs) -> Result<(), String>;
+
+    /// Replaces this process by another program without network; returns only if that fails.
+    fn run_offline(&self, args: &OfflineArgs) -> Result<(), String>;
 
     /// Checks settings, store, model and providers.
     fn diagnose(&self, settings: &Settings) -> Vec<Finding>;

@@ -3,9 +3,12 @@
 use std::cell::RefCell;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::language_data::LanguageData;
 
 /// Maximum number of warnings per call; further ones are only counted in the last one.
 const MAX_WARNINGS: usize = 100;
@@ -14,6 +17,7 @@ const MAX_WARNINGS: usize = 100;
 #[derive(Default)]
 pub struct Context {
     workspace: Option<PathBuf>,
+    languages: Arc<LanguageData>,
     warnings: RefCell<Vec<String>>,
     on_stack: Option<Box<dyn Fn(usize) + Send>>,
 }
@@ -37,6 +41,17 @@ impl Context {
     /// Creates the context of a call that may read files below `root`.
     pub fn with_workspace(root: PathBuf) -> Self {
         Self { workspace: Some(root), ..Self::default() }
+    }
+
+    /// Adds the data of languages.
+    #[must_use]
+    pub fn with_languages(self, languages: Arc<LanguageData>) -> Self {
+        Self { languages, ..self }
+    }
+
+    /// Returns the data of languages; empty if none was fetched.
+    pub fn languages(&self) -> &LanguageData {
+        &self.languages
     }
 
     /// Sets a callback for the bytes that the engine's own stack reserves, and 0 when it is freed; used by calls with a
@@ -145,6 +160,14 @@ pub enum Failure {
     /// No workspace folder is configured.
     #[error("no workspace folder is configured: the operator can set [workspace] path")]
     NoWorkspace,
+    /// A file of data that the engine needs is absent or damaged.
+    #[error("{why}: fetch it with `muster models pull {id}`")]
+    NoModel {
+        /// Id of the model or table.
+        id: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The input is well-formed but exceeds a limit, such as the number of results.
     #[error("{message}")]
     TooLarge {

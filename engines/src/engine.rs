@@ -19,6 +19,8 @@ pub enum Family {
     Data,
     /// Defensive security checks.
     Security,
+    /// Language models, translation.
+    Llm,
     /// Text.
     Text,
     /// Source code.
@@ -29,7 +31,8 @@ pub enum Family {
 
 impl Family {
     /// All families.
-    pub const ALL: [Self; 6] = [Self::Platform, Self::Data, Self::Security, Self::Text, Self::Code, Self::Docs];
+    pub const ALL: [Self; 7] =
+        [Self::Platform, Self::Data, Self::Security, Self::Llm, Self::Text, Self::Code, Self::Docs];
 
     /// Returns the name of the family.
     pub const fn name(self) -> &'static str {
@@ -37,6 +40,7 @@ impl Family {
             Self::Platform => "platform",
             Self::Data => "data",
             Self::Security => "security",
+            Self::Llm => "llm",
             Self::Text => "text",
             Self::Code => "code",
             Self::Docs => "docs",

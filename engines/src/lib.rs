@@ -10,6 +10,7 @@
 pub mod context;
 pub mod engine;
 pub mod grammar;
+pub mod language_data;
 pub mod registry;
 pub mod stack;
 pub mod vector;
@@ -20,10 +21,12 @@ pub mod workspace;
 pub mod code;
 pub mod data;
 pub mod docs;
+pub mod llm;
 pub mod platform;
 pub mod security;
 pub mod text;
 
 pub use context::{Context, Failure};
 pub use engine::{Engine, Family, Nature};
+pub use language_data::LanguageData;
 pub use registry::{all, by_id, by_number};

@@ -1,10 +1,18 @@
 //! Registry of the engines of this build.
 
-use crate::{Engine, Family, code, data, docs, platform, security, text};
+use crate::{Engine, Family, code, data, docs, llm, platform, security, text};
 
 /// Iterates over the engines, by family and number.
 pub fn all() -> impl Iterator<Item = &'static Engine> {
-    let families = [platform::ENGINES, data::ENGINES, security::ENGINES, text::ENGINES, code::ENGINES, docs::ENGINES];
+    let families = [
+        platform::ENGINES,
+        data::ENGINES,
+        security::ENGINES,
+        llm::ENGINES,
+        text::ENGINES,
+        code::ENGINES,
+        docs::ENGINES,
+    ];
     families.into_iter().flatten().copied()
 }
 

@@ -1,7 +1,10 @@
 use std::collections::HashSet;
+use std::fs::File;
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
 
 use muster_engines::grammar::{input_schema, output_schema, parse_input, parse_output};
-use muster_engines::{Context, Engine, Nature, all};
+use muster_engines::{Context, Engine, LanguageData, Nature, all};
 use serde_json::Value;
 
 /// A folder with the files that `workspace` engines' examples use.
@@ -13,9 +16,21 @@ pub fn workspace() -> tempfile::TempDir {
     folder
 }
 
+/// The data of languages that `make models` fetches; without it the engines that need it fail and say so.
+fn languages() -> Arc<LanguageData> {
+    static DATA: LazyLock<Arc<LanguageData>> = LazyLock::new(|| {
+        let open = |name: &str| {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models-cache").join(name);
+            File::open(&path).inspect_err(|_| println!("{} is absent: run `make models`", path.display())).ok()
+        };
+        Arc::new(LanguageData::of_files(open("languages.bin"), open("picture-names.json")))
+    });
+    Arc::clone(&DATA)
+}
+
 pub fn run(engine: &Engine, input: Value) -> Result<Value, muster_engines::Failure> {
     if engine.nature == Nature::Pure {
-        return engine.run(input, &Context::default());
+        return engine.run(input, &Context::default().with_languages(languages()));
     }
     let folder = workspace();
     engine.run(input, &Context::with_workspace(folder.path().to_owned()))

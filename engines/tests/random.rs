@@ -200,6 +200,7 @@ families! {
     of_platform = Platform,
     of_data = Data,
     of_security = Security,
+    of_llm = Llm,
     of_text = Text,
     of_code = Code,
     of_docs = Docs,

@@ -6,6 +6,7 @@
 
 mod budget;
 mod complexity;
+pub mod form;
 mod pace;
 
 use actix_web::error::PayloadError;
@@ -20,6 +21,8 @@ use serde_json::Value;
 use crate::app::App;
 use crate::error::Dialect;
 use crate::guard::{Caller, address_name};
+
+use form::FormFields;
 
 pub use budget::{BodyBudget, BodyHold};
 pub use pace::{Pace, SharedBody, keeping};
@@ -44,13 +47,36 @@ fn length(request: &HttpRequest) -> Option<usize> {
 /// # Errors
 /// `UnsupportedMediaType`, `TooLarge`.
 pub fn check_json_head(request: &HttpRequest, limit: usize) -> Result<(), Error> {
-    let kind = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let kind = content_type(request);
     let essence = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     if essence != "application/json" && !(essence.starts_with("application/") && essence.ends_with("+json")) {
         let message = format!("the body must be sent with Content-Type: application/json, not `{kind}`");
         return Err(Error::new(Kind::UnsupportedMediaType, message));
     }
     check_length(request, limit)
+}
+
+/// Checks what the head says about a body of at most `limit` bytes: JSON, or a form.
+///
+/// # Errors
+/// `UnsupportedMediaType`, `TooLarge`.
+pub fn check_form_head(request: &HttpRequest, limit: usize) -> Result<(), Error> {
+    if form::boundary(content_type(request)).is_some() {
+        return check_length(request, limit);
+    }
+    check_json_head(request, limit).map_err(|error| match error.kind {
+        Kind::UnsupportedMediaType => {
+            let message =
+                "the body must be sent with Content-Type: application/json, or multipart/form-data with a boundary";
+            Error::new(Kind::UnsupportedMediaType, message)
+        }
+        _ => error,
+    })
+}
+
+/// The content type as it was sent.
+pub fn content_type(request: &HttpRequest) -> &str {
+    request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
 /// Checks the size that the head states.
@@ -195,6 +221,27 @@ pub async fn parse<T: Request + Send + 'static>(app: &App, bytes: Bytes) -> Resu
         let parsed = parse_here(bytes);
         drop(turn);
         parsed
+    });
+    parsed.await.map_err(|_| stopping())?
+}
+
+/// Parses a request that came as a form with this boundary. Its file may be large, so that it is always parsed apart.
+///
+/// # Errors
+/// `Invalid` for a broken form or with every failed check; `Unavailable` if the server is stopping.
+pub async fn parse_form<T: Request + Send + 'static>(
+    app: &App,
+    bytes: Bytes,
+    boundary: String,
+    fields: FormFields,
+) -> Result<(T, Bytes), Error> {
+    let stopping = || Error::new(Kind::Unavailable, "the server is stopping: try again");
+    let turn = std::sync::Arc::clone(&app.parsing).acquire_owned().await.map_err(|_| stopping())?;
+    let parsed = web::block(move || {
+        let value = form::to_json(&bytes, &boundary, &fields);
+        drop(turn);
+        let value = value.map_err(|why| Error::field(Kind::Invalid, &["body"], why, Value::Null))?;
+        Ok((from_json(&value)?, Bytes::new()))
     });
     parsed.await.map_err(|_| stopping())?
 }

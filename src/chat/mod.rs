@@ -11,8 +11,8 @@ use std::time::Duration;
 use actix_web::{HttpMessage, HttpRequest, HttpResponse, web};
 use muster_core::{Error, Kind};
 use muster_gateway::{
-    AnswerStream, CacheUse, Chain, CompletedChat, CompletedEmbedding, GatewayChatRequest, GatewayEmbedRequest,
-    Settlement, Spend, StreamEnd, Substitute,
+    AnswerStream, CacheUse, Chain, ChainError, CompletedChat, CompletedEmbedding, CompletedImages, GatewayChatRequest,
+    GatewayEmbedRequest, GatewayImageRequest, PictureCheck, Settlement, Spend, StreamEnd, Substitute,
 };
 use muster_limits::Estimate;
 use muster_providers::{ChatDefaults, ChatRequest, EmbedInput, EmbedRequest, PromptParts, Usage, image_tokens_at_most};
@@ -20,6 +20,7 @@ use muster_providers::{ChatDefaults, ChatRequest, EmbedInput, EmbedRequest, Prom
 use crate::app::App;
 use crate::error::HttpError;
 use crate::guard::{Caller, Reservation};
+use crate::images::DrawRequest;
 use crate::otel::{self, ChatSpan, Operation};
 use crate::respond::RequestId;
 use crate::sse::{self, Frames, StreamForm};
@@ -298,7 +299,8 @@ pub async fn embed(
     }
 }
 
-fn request_id(http: &HttpRequest) -> String {
+/// Returns the identifier of a request, which is forwarded to providers.
+pub(crate) fn request_id(http: &HttpRequest) -> String {
     http.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default()
 }
 
@@ -328,6 +330,47 @@ pub async fn count(app: &App, request: ChatRequest) -> Result<u32, HttpError> {
     let count = move || tokens::of_prompt(&*model, &request.prompt_parts(), CountFor::Usage, tokens::EXACT_BYTES);
     let counted = web::block(count).await;
     counted.map_err(|_| HttpError::new(Kind::Unavailable, "the server is too busy to count the tokens: try again"))
+}
+
+/// Requests pictures and settles the reservation with the tokens of the prompt.
+///
+/// # Errors
+/// What the chain returns; the caller decides on what follows.
+pub async fn draw(
+    app: &App,
+    http: &HttpRequest,
+    wanted: &DrawRequest,
+    check: Arc<dyn PictureCheck>,
+    reservation: Reservation,
+) -> Result<CompletedImages, ChainError> {
+    let reservation = reservation.sent();
+    let max_usage = Usage { prompt_tokens: reservation.prompt(), completion_tokens: 0, estimated: true };
+    let spend = spend(http, max_usage).map_err(|HttpError(error)| ChainError { error, attempts: Vec::new() })?;
+    let call = GatewayImageRequest {
+        model: wanted.model.clone(),
+        request: Arc::new(wanted.request.clone()),
+        check,
+        request_id: request_id(http),
+        traceparent: otel::traceparent(http),
+        spend,
+    };
+    let spent = Spent::by(call.spend.as_ref());
+    let chain = app.live().chain.clone();
+    let drawn = chain.draw(call).await;
+    let attempts = drawn.as_ref().map_or_else(|refused| &refused.attempts, |drawn| &drawn.attempts);
+    app.metrics.attempts(attempts, |model| label(&chain, model));
+    match &drawn {
+        Ok(drawn) => {
+            let answered = AnsweredBy::new(&drawn.provider_id, &drawn.model_id, drawn.substitute);
+            http.extensions_mut().insert(answered);
+            reservation.settle(drawn.usage.prompt_tokens);
+            let model = label(&chain, &drawn.model_id);
+            app.metrics.tokens(&drawn.provider_id, model, drawn.usage);
+            app.metrics.spent(&spent, &drawn.provider_id, model, drawn.cost_nanos);
+        }
+        Err(_) => reservation.settle(0),
+    }
+    drawn
 }
 
 /// Converts billionths of a dollar to dollars; `None` if the price of the model is unknown.

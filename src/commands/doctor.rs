@@ -38,6 +38,7 @@ pub(super) fn diagnose(settings: &Settings) -> Vec<Finding> {
             findings.push(agents(&config));
             findings.extend(workspace(&config));
             findings.extend(first_key());
+            findings.extend(fetches(&config));
             findings.extend(kept_conversations(&config));
             let model = LocalModel::start(app::model_options(&config));
             findings.push(match config.llm.model.as_str() {
@@ -53,6 +54,14 @@ pub(super) fn diagnose(settings: &Settings) -> Vec<Finding> {
             findings
         }
     }
+}
+
+/// Warns of addresses that are not public and from which pictures are fetched; `None` if there are none.
+fn fetches(config: &Config) -> Option<Finding> {
+    let allowed = &config.media.fetch_allow;
+    let names = || allowed.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let why = || format!("media.fetch_allow lets clients reach {}, which is meant for tests only", names());
+    (!allowed.is_empty()).then(|| Finding::bad("pictures by URL", why(), "set media.fetch_allow = []"))
 }
 
 /// Checks the key of kept conversations; `None` where nothing is kept.
@@ -203,7 +212,7 @@ fn first_key() -> Option<Finding> {
 
 /// Checks which restrictions the kernel puts on the processes of engines, by starting one.
 fn sandbox(config: &Config) -> Finding {
-    let (worker, mode) = (config.engines.worker(&config.workspace), config.engines.sandbox);
+    let (worker, mode) = (config.engines.worker(&config.workspace, &config.llm.cache), config.engines.sandbox);
     let status = actix_rt::System::new().block_on(SandboxStatus::examine(&worker, mode));
     let mend = "run on Linux 5.13 or later with landlock among the security modules and seccomp permitted (a container's \
                 profile can forbid both); engines.sandbox = \"off\" accepts engines without restrictions";

@@ -6,11 +6,13 @@ mod serve;
 
 use std::io::{stdin, stdout};
 use std::net::SocketAddr;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
 
 use muster_cli::{
-    CheckedManifest, EngineWorkerArgs, Finding, KeysCommand, LocalServer, MissingFiles, ServeArgs,
+    CheckedManifest, EngineWorkerArgs, Finding, KeysCommand, LocalServer, MissingFiles, OfflineArgs, ServeArgs,
     ServiceAccountsCommand, Settings, SigningCommand, TeamsCommand, UsersCommand,
 };
 use muster_clinical::{Defect, Knowledge, Problem};
@@ -18,7 +20,7 @@ use muster_core::Clock;
 use muster_medical::score;
 use muster_network::firmware;
 use muster_store::StoreHandle;
-use muster_tasks::engine::{Programs, WorkerLimits, run_worker};
+use muster_tasks::engine::{LanguageFiles, Programs, WorkerLimits, run_worker};
 use serde_json::{Value, json};
 
 use crate::app;
@@ -34,10 +36,17 @@ impl LocalServer for Server {
     }
 
     fn run_engines(&self, args: EngineWorkerArgs) -> Result<(), String> {
-        let EngineWorkerArgs { memory_mib, cpu_seconds, sandbox, workspace } = args;
-        let limits = WorkerLimits { memory_mib, cpu_seconds, sandbox: sandbox.parse()?, workspace };
+        let EngineWorkerArgs { memory_mib, cpu_seconds, sandbox, workspace, language_table, picture_names } = args;
+        let languages = LanguageFiles { table: language_table, names: picture_names };
+        let limits = WorkerLimits { memory_mib, cpu_seconds, sandbox: sandbox.parse()?, workspace, languages };
         let programs = Programs { engines: muster_engines::by_number, jobs: crate::pictures::JOBS };
         run_worker(limits, programs, stdin(), stdout()).map_err(|error| error.to_string())
+    }
+
+    fn run_offline(&self, args: &OfflineArgs) -> Result<(), String> {
+        let (program, arguments) = args.command.split_first().ok_or("name a program")?;
+        muster_sandbox::without_network(args.cpu_seconds)?;
+        Err(format!("{}: {}", program.display(), Command::new(program).args(arguments).exec()))
     }
 
     fn diagnose(&self, settings: &Settings) -> Vec<Finding> {

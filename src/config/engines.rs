@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use muster_core::Clock;
+use muster_models::MediaManifest;
 use muster_store::StoreHandle;
 use muster_tasks::engine::{EngineOptions, SandboxMode, Worker};
 use serde::{Deserialize, Serialize};
@@ -74,9 +75,21 @@ impl Default for Workspace {
     }
 }
 
+/// Arguments of a worker process with the files of languages in this folder, by absolute path: a worker process has a
+/// working directory of its own.
+fn language_files(models: &Path) -> Vec<String> {
+    let Ok(manifest) = MediaManifest::embedded() else { return Vec::new() };
+    let argument = |(flag, id, role): (&str, &str, &str)| {
+        let path = std::path::absolute(manifest.get(id)?.path(models, role).ok()?).ok()?;
+        Some(format!("--{flag}={}", path.to_str()?))
+    };
+    let files = [("language-table", "languages", "table"), ("picture-names", "names", "names")];
+    files.into_iter().filter_map(argument).collect()
+}
+
 impl Engines {
-    /// Returns how worker processes are started.
-    pub fn worker(&self, workspace: &Workspace) -> Worker {
+    /// Returns how worker processes are started. `models` is the folder of models' files.
+    pub fn worker(&self, workspace: &Workspace, models: &Path) -> Worker {
         // Four calls that keep every core busy until their time limit.
         let cpu_seconds = self.time_seconds.saturating_mul(4).saturating_mul(cores() as u64);
         let args = [
@@ -87,16 +100,16 @@ impl Engines {
         ];
         Worker {
             program: self.program.clone(),
-            args: args.map(Into::into).into(),
+            args: args.into_iter().chain(language_files(models)).map(Into::into).collect(),
             // A worker process has a working directory of its own, so the path must be absolute.
             workspace: std::path::absolute(&workspace.path).ok(),
         }
     }
 
     /// Returns the options of the worker pool.
-    pub fn options(&self, workspace: &Workspace, store: &StoreHandle, clock: &Clock) -> EngineOptions {
+    pub fn options(&self, workspace: &Workspace, models: &Path, store: &StoreHandle, clock: &Clock) -> EngineOptions {
         EngineOptions {
-            worker: self.worker(workspace),
+            worker: self.worker(workspace, models),
             workers: if self.workers > 0 { self.workers } else { cores() + 1 },
             per_key: self.per_key,
             queue: self.queue,

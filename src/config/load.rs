@@ -227,6 +227,9 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     config.agents.check()?;
     config.memory.check()?;
     config.medical.check(&config.provider)?;
+    config.media.check(&config.provider)?;
+    config.translate.check()?;
+    config.images.check()?;
     if !(1..=8760).contains(&config.store.snapshot_hours) {
         return bad("store.snapshot_hours", "takes 1 to 8760");
     }
@@ -282,6 +285,8 @@ mod tests {
             "devices",
             "memory",
             "medical",
+            "media",
+            "translate",
             "telemetry",
             "llm",
             "embeddings",

@@ -8,8 +8,11 @@ mod devices;
 mod engines;
 mod feed;
 mod firmware;
+mod images;
 mod incidents;
+mod llm;
 mod load;
+mod media;
 mod medical;
 mod memory;
 mod models;
@@ -17,6 +20,7 @@ mod position;
 mod proxies;
 mod routing;
 mod server;
+mod translate;
 
 pub use agents::Agents;
 pub use auth::{Auth, Bound};
@@ -24,13 +28,17 @@ pub use devices::Devices;
 pub use engines::{Engines, Workspace};
 pub use feed::Feed;
 pub use firmware::Firmware;
+pub use images::{ImageFallback, Images};
 pub use incidents::Incidents;
+pub use llm::Llm;
 pub use load::{ConfigError, Flags, Source, admin_password, bootstrap_key, command_line, default_file, load, parse};
+pub use media::Media;
 pub use medical::{Medical, Phrasing, Sent};
 pub use memory::Memory;
 pub use models::Models;
 pub use proxies::TrustedProxies;
 pub use routing::{Balance, Chat, Equivalent, ModelNames, ModelTable, OrProvider, ProviderWord, Unpriced};
+pub use translate::{Translate, TranslationEngine};
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -56,6 +64,8 @@ pub struct Config {
     pub engines: Engines,
     pub memory: Memory,
     pub medical: Medical,
+    pub media: Media,
+    pub translate: Translate,
     pub workspace: Workspace,
     pub telemetry: Telemetry,
     pub llm: Llm,
@@ -68,6 +78,7 @@ pub struct Config {
     pub fallback: ModelTable,
     /// Groups of models each of which may answer for the others.
     pub equivalent: Vec<Equivalent>,
+    pub images: Images,
     pub budget: Budget,
     pub cache: Cache,
     pub embeddings: Embeddings,
@@ -210,35 +221,6 @@ impl Default for Telemetry {
             metrics: true,
             interval_seconds: 60,
             tag_labels: Vec::new(),
-        }
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Llm {
-    /// `auto`, a model id (`small`, `standard`, `better`), the path of a GGUF file, or `none`.
-    pub model: String,
-    pub cache: PathBuf,
-    /// Number of inference threads; 0 means one per core.
-    pub threads: usize,
-    /// Number of requests processed at the same time.
-    pub slots: usize,
-    /// Context size of one request, in tokens of prompt and answer together.
-    pub context: u32,
-    /// Largest number of waiting requests.
-    pub queue: usize,
-}
-
-impl Default for Llm {
-    fn default() -> Self {
-        Self {
-            model: "auto".to_owned(),
-            cache: PathBuf::from("models-cache"),
-            threads: 0,
-            slots: 4,
-            context: 4096,
-            queue: 32,
         }
     }
 }

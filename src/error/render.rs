@@ -63,10 +63,10 @@ pub struct ErrorADetail {
     /// The first invalid field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// Every invalid field.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(value_type = Vec<FailedCheck>)]
-    pub details: Vec<FieldError>,
+    /// Every invalid field, or details for programs, such as the engines that were tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<crate::schema::ChecksOrObject>)]
+    pub details: Option<Value>,
 }
 
 /// The error body of interface B, the format of OpenAI: all four keys are always present.
@@ -141,13 +141,15 @@ pub fn body(error: &Error, dialect: Dialect, now: Millis) -> Value {
             let error = ErrorDisasterDetail { code: code(error).to_owned(), details };
             value(&ErrorDisaster { success: false, message, error, timestamp: now.rfc3339() })
         }
-        Dialect::A | Dialect::Medical => value(&ErrorA {
-            success: false,
-            error: ErrorADetail { code: code(error).to_owned(), message, field, details: error.fields.clone() },
-            timestamp: now.rfc3339(),
-        }),
+        Dialect::A | Dialect::Medical => {
+            let fields = || (!error.fields.is_empty()).then(|| value(&error.fields));
+            let details = error.details.as_deref().cloned().or_else(fields);
+            let error = ErrorADetail { code: code(error).to_owned(), message, field, details };
+            value(&ErrorA { success: false, error, timestamp: now.rfc3339() })
+        }
         Dialect::B => {
             let (class, code) = table::class_b(error.kind);
+            let code = table::own_code_b(error).unwrap_or(code);
             let error = ErrorBDetail { message, r#type: class.to_owned(), param: field, code: Some(code.to_owned()) };
             value(&ErrorB { error })
         }
@@ -206,7 +208,9 @@ pub fn render(error: &Error, dialect: Dialect, now: Millis, credential: Credenti
         error.kind,
         Kind::RateLimited | Kind::QuotaExceeded | Kind::Unavailable | Kind::ProviderFailed | Kind::ModelUnconfigured
     );
-    if asks_to_wait || error.retry_after.is_some() {
+    // Waiting adds no engine: an operator has to.
+    let waits_in_vain = error.code == Some("no_engine_for_pair");
+    if (asks_to_wait && !waits_in_vain) || error.retry_after.is_some() {
         let after = error.retry_after.unwrap_or(std::time::Duration::from_secs(1));
         let seconds = u64::try_from(after.as_millis().div_ceil(1000)).unwrap_or(u64::MAX).max(1);
         response.insert_header((header::RETRY_AFTER, seconds.to_string()));

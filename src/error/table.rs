@@ -84,3 +84,12 @@ pub(super) fn class_messages(kind: Kind) -> &'static str {
 pub(super) fn class_b(kind: Kind) -> (&'static str, &'static str) {
     row(kind).b
 }
+
+/// Codes of errors that interface B shows instead of those of their kinds: OpenAI's clients know the first one, and the
+/// others name what has to be mended.
+const OWN_CODES_B: [&str; 4] = ["content_policy_violation", "image_quota", "image_storage_full", "model_absent"];
+
+/// Returns the code of an error in interface B, if it has one of its own there.
+pub(super) fn own_code_b(error: &Error) -> Option<&'static str> {
+    error.code.filter(|code| OWN_CODES_B.contains(code))
+}

@@ -12,6 +12,7 @@ use muster_request::Request;
 use super::admit::{Metering, Reservation, admit, admit_address};
 use super::{Access, Caller, Local, app, authorize, enter, expect};
 use crate::app::App;
+use crate::body::form::{self, FormFields};
 use crate::body::{self, Begun, from_query, refuse_query};
 use crate::error::HttpError;
 
@@ -19,6 +20,8 @@ use crate::error::HttpError;
 pub trait Priced {
     /// Whether a call costs tokens at all.
     const COSTS_TOKENS: bool = true;
+    /// The parts of a form as which the body may be sent beside JSON; `None` where it is JSON only.
+    const FORM: Option<FormFields> = None;
 
     /// Returns the tokens to reserve: those of the prompt and the longest possible answer.
     fn estimate(&self, app: &App) -> Estimate;
@@ -52,7 +55,7 @@ impl<A: Access + 'static, T: Request + Priced + Send + 'static> FromRequest for 
             let metering = Metering::of(&app, &caller, A::METER);
             // Only the body shows how many tokens a request takes, so their reservation is a decision of its own.
             let tokens = T::COSTS_TOKENS && metering.counts_tokens();
-            let head = check_head::<T>(&app, &request);
+            let head = check_head::<T>(&app, &request, T::FORM);
             let begun = match head {
                 // What has arrived together with the head is cheaper to read than a second decision.
                 Ok(()) if tokens && !admitted && !expect::is_head_only(&request) => {
@@ -75,7 +78,7 @@ impl<A: Access + 'static, T: Request + Priced + Send + 'static> FromRequest for 
             }
             let begun = begun.map_err(HttpError)?;
             expect::stop_at_head(&request)?;
-            let body = read_body::<T>(&app, &request, &mut payload, begun).await;
+            let body = read_body::<T>(&app, &request, &mut payload, begun, T::FORM).await;
             let estimate = body.as_ref().map_or_else(|_| Estimate::default(), |(body, _)| body.estimate(&app));
             let reservation = if whole {
                 admit(&app, &request, metering, AdmissionPart::Whole, estimate).await?
@@ -107,8 +110,9 @@ impl<A: Access + 'static, T: Request + Send + 'static> FromRequest for Sent<A, T
         let (request, mut payload) = (request.clone(), payload.take());
         Box::pin(async move {
             let app = app(&request)?;
-            enter::<A>(&app, &request, || check_head::<T>(&app, &request)).await?;
-            let (body, sent) = read_body::<T>(&app, &request, &mut payload, Begun::Part(BytesMut::new())).await?;
+            enter::<A>(&app, &request, || check_head::<T>(&app, &request, None)).await?;
+            let begun = Begun::Part(BytesMut::new());
+            let (body, sent) = read_body::<T>(&app, &request, &mut payload, begun, None).await?;
             Ok(Self { body, sent, access: PhantomData })
         })
     }
@@ -186,9 +190,13 @@ fn is_left_out<T: Request>(request: &HttpRequest) -> bool {
 }
 
 /// Checks what the head says about the body.
-fn check_head<T: Request>(app: &App, request: &HttpRequest) -> Result<(), Error> {
+fn check_head<T: Request>(app: &App, request: &HttpRequest, form: Option<FormFields>) -> Result<(), Error> {
     refuse_query(request)?;
-    if is_left_out::<T>(request) { Ok(()) } else { body::check_json_head(request, limit::<T>(app)) }
+    match form {
+        _ if is_left_out::<T>(request) => Ok(()),
+        Some(_) => body::check_form_head(request, limit::<T>(app)),
+        None => body::check_json_head(request, limit::<T>(app)),
+    }
 }
 
 /// Reads the body of a route, parsed and as bytes.
@@ -197,10 +205,14 @@ async fn read_body<T: Request + Send + 'static>(
     request: &HttpRequest,
     payload: &mut Payload,
     begun: Begun,
+    form: Option<FormFields>,
 ) -> Result<(T, Bytes), Error> {
     if is_left_out::<T>(request) {
         return Ok((body::from_json(&serde_json::json!({}))?, Bytes::new()));
     }
     let bytes = begun.finish(app, request, payload, limit::<T>(app)).await?;
-    body::parse(app, bytes).await
+    match form.zip(form::boundary(body::content_type(request))) {
+        Some((fields, boundary)) => body::parse_form(app, bytes, boundary.to_owned(), fields).await,
+        None => body::parse(app, bytes).await,
+    }
 }

@@ -10,6 +10,7 @@ mod admit;
 mod client;
 mod credential;
 mod expect;
+mod link;
 mod metered;
 mod requirement;
 mod stay;
@@ -40,6 +41,7 @@ pub use admit::{Reservation, address_name, admit_address, admit_login, login_ref
 pub use client::{base_url, client_address, request_url};
 pub use credential::credential_without_token;
 pub(crate) use expect::{HeadOnly, expect_continue};
+pub use link::OwnerOrLink;
 pub use metered::{Anyone, Metered, Priced, Queried, Sent};
 pub use requirement::{Guard, GuardedArguments, Requirement};
 pub use stay::staying;

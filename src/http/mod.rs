@@ -19,6 +19,7 @@ pub mod home;
 pub mod incidents;
 pub mod interface_a;
 pub mod keys;
+pub mod media;
 pub mod medical;
 pub mod memory;
 pub mod metrics;
@@ -115,6 +116,7 @@ pub fn operations() -> &'static [Operation] {
             agents::operations,
             tasks::operations,
             medical::operations,
+            media::operations,
             memory::operations,
             platform::operations,
         ];

@@ -111,6 +111,8 @@ pub struct Sums {
     pub unsettled_usd: f64,
     /// Number of calls that were answered from the cache, at no cost.
     pub cached_requests: u64,
+    /// Number of pictures that were drawn.
+    pub images: u64,
 }
 
 /// The usage of one group: by default of one key and model on one day.
@@ -168,6 +170,7 @@ impl Sums {
             sums.estimated_requests += row.estimated_requests;
             sums.unpriced_requests += row.unpriced_requests;
             sums.cached_requests += row.cached_requests;
+            sums.images += row.images;
             // Summed as integers, so that the total is exact.
             cost = cost.saturating_add(row.cost_nanos);
             unsettled = unsettled.saturating_add(row.unsettled_nanos);

@@ -111,6 +111,7 @@ async fn examined(engines: &Engines, engine: &'static Engine) -> Result<Option<S
     let call = EngineCall { engine, input: vector.input.clone(), caller: EngineCaller::of(&By::System) };
     match engines.run(call).await {
         Ok(answer) => Ok(vector.mismatches(&answer.output).into_iter().next()),
+        Err(absent) if absent.code == Some("model_absent") => Ok(None),
         Err(busy) if busy.kind == Kind::Unavailable => Err(busy.message),
         Err(error) => Ok(Some(format!("{}: {error}", engine.id))),
     }

@@ -82,8 +82,10 @@ const ALLOWED: &[Allowed] = &[
     ),
     allowed("muster-memory", &["muster-core", "muster-identity", "crates/*"]),
     allowed("muster-clinical", &["muster-core", "crates/*"]),
+    // Threads of models, whose work the server gives; stored pictures.
+    allowed("muster-imaging", &["muster-core", "crates/*"]),
     // Engines are functions of their input; those of the medical family serve the scores of the medical crate.
-    allowed("muster-engines", &["muster-names", "muster-medical"]),
+    allowed("muster-engines", &["muster-media", "muster-names", "muster-medical"]),
     // Libraries: they know nothing of the product, and of one another only what is listed here.
     allowed("muster-auth", &[]),
     allowed("muster-cap", &[]),
@@ -91,7 +93,8 @@ const ALLOWED: &[Allowed] = &[
     allowed("muster-media", &[]),
     // Headers of pictures are read before they are assessed.
     allowed("muster-medical", &["muster-media"]),
-    allowed("muster-models", &[]),
+    // The neural translator serves the segments of media.
+    allowed("muster-models", &["muster-media"]),
     allowed("muster-names", &[]),
     // The embedded model is one of the providers.
     allowed("muster-providers", &["muster-models"]),

@@ -6,6 +6,7 @@ import secrets
 import socket
 import struct
 import threading
+import zlib
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -84,6 +85,12 @@ class Handler(BaseHTTPRequestHandler):
         model = body["model"]
         if self.path.endswith("/embeddings"):
             self.json(200, embeddings_of(body))
+            return
+        if self.path.endswith("/images/generations"):
+            if "forbidden" in body["prompt"]:
+                self.refuse(400, "moderation_blocked", "The scripted provider refuses this.")
+            else:
+                self.json(200, images_of(body))
             return
         if model == "tiny":
             self.refuse(400, "context_length_exceeded", "This model's maximum context length is 8 tokens.")
@@ -230,3 +237,23 @@ def embeddings_of(body):
     data = [{"object": "embedding", "index": at, "embedding": vector} for at, vector in enumerate(vectors)]
     usage = {"prompt_tokens": USAGE["prompt_tokens"], "total_tokens": USAGE["prompt_tokens"]}
     return {"object": "list", "data": data, "model": body["model"], "usage": usage}
+
+
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def png(width, height):
+    """A grey picture."""
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    rows = zlib.compress((b"\0" + b"\x80" * width) * height)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+def images_of(body):
+    width, height = (int(side) for side in body.get("size", "1024x1024").split("x"))
+    content = base64.b64encode(png(width, height)).decode()
+    data = [{"b64_json": content, "revised_prompt": f"picture {at}"} for at in range(body["n"])]
+    usage = {"input_tokens": 7, "output_tokens": 100 * body["n"], "total_tokens": 7 + 100 * body["n"]}
+    details = {"image_tokens": 0, "text_tokens": 7}
+    return {"created": CREATED, "data": data, "usage": {**usage, "input_tokens_details": details}}

@@ -28,12 +28,17 @@ control = 1000000
 ";
 
 /// Paths whose parameters are not refused, with the reason.
-const ANY_QUERY: [(&str, &str); 9] = [
+const ANY_QUERY: [(&str, &str); 14] = [
     ("/", "the page that a browser opens first"),
     ("/README.md", "a page of a browser"),
     ("/v1/", "OpenAI's and Anthropic's wire: their clients send parameters, such as `?beta=true`"),
     ("/api/chat", "interface A follows the wire of an AI platform: contract 0"),
     ("/api/models", "interface A"),
+    ("/api/generate-image", "interface A"),
+    ("/api/images", "interface A"),
+    ("/api/languages", "interface A"),
+    ("/api/translate", "interface A"),
+    ("/api/vision", "interface A"),
     ("/api/medical/", "the medical dialect names them in `ignored`: contract 0"),
     ("/docs", "a page of a browser: links carry parameters of others"),
     ("/redoc", "a page of a browser"),
@@ -41,10 +46,13 @@ const ANY_QUERY: [(&str, &str); 9] = [
 ];
 
 /// Paths whose bodies are not refused for an unknown member, with the reason.
-const ANY_BODY: [(&str, &str); 3] = [
+const ANY_BODY: [(&str, &str); 6] = [
     ("/v1/", "OpenAI's and Anthropic's wire: unknown members reach a provider by its list, or are refused there"),
     ("/api/chat", "interface A follows the wire of an AI platform: contract 0"),
     ("/api/medical/", "the medical dialect names them in `ignored`: contract 0"),
+    ("/api/generate-image", "interface A"),
+    ("/api/translate", "interface A"),
+    ("/api/vision", "interface A"),
 ];
 
 /// Objects within bodies whose members are the client's own, by the end of their path.

@@ -53,6 +53,8 @@ pub enum IdKind {
     Memory,
     /// A kept medical conversation.
     Conversation,
+    /// A stored picture.
+    Image,
 }
 
 impl IdKind {
@@ -84,6 +86,7 @@ impl IdKind {
             Self::Memory => "mem",
             // Connections and conversations never stand beside each other.
             Self::Conversation => "con",
+            Self::Image => "img",
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use muster_providers::{ChatRequest, Price, Usage};
+use muster_providers::{Billed, CallPrice, ChatRequest, ImageRequest, Usage};
 
 use tokio::time::Instant;
 
@@ -50,34 +50,43 @@ impl BudgetGuard {
     pub(super) async fn open_account(
         self: &Arc<Self>,
         spend: &Spend,
-        request: Option<&ChatRequest>,
+        request: Requested<'_>,
         route: &Route,
     ) -> Result<CallAccount, Error> {
-        let max_usage = spend.max_usage_at(request, route);
-        let hold = self.reserve_cost(spend, max_usage, route).await?;
+        let (max_usage, images) = match request {
+            Requested::Chat(request) => (spend.max_usage_at(Some(request), route), 0),
+            Requested::Images(request) => (spend.max_usage_of_images(request, route), request.n),
+            Requested::Embeddings => (spend.max_usage, 0),
+        };
+        let hold = self.reserve_cost(spend, (max_usage, images), route).await?;
         let candidate = &route.candidate;
         Ok(CallAccount(Some(OpenCall {
             budgets: Arc::clone(self),
             payer: Payer::of(spend),
             provider_id: candidate.provider_id.clone(),
             model_id: candidate.model_id.clone(),
-            price: candidate.price,
+            price: candidate.call_price(),
             max_usage,
-            choices: request.map_or(1, ChatRequest::choices),
+            images,
+            choices: match request {
+                Requested::Chat(request) => request.choices(),
+                Requested::Images(_) | Requested::Embeddings => 1,
+            },
             opened: Instant::now(),
             hold,
         })))
     }
 
-    async fn reserve_cost(&self, spend: &Spend, max_usage: Usage, route: &Route) -> Result<Hold, Error> {
+    async fn reserve_cost(&self, spend: &Spend, most: (Usage, u32), route: &Route) -> Result<Hold, Error> {
         let candidate = &route.candidate;
+        let price = candidate.call_price();
         let owner_limit = spend.owner.as_ref().and_then(|owner| owner.limit);
         let team_limit = spend.team.as_ref().and_then(|team| team.limit);
         let model_limit = self.model_limit(&candidate.model_id);
         let shared = owner_limit.is_some() || team_limit.is_some();
         let budgeted = Ledger::needs_hold(spend.key_limit, model_limit) || shared;
         let bounded = spend.call_limit.is_some() || budgeted;
-        if candidate.price.is_none() && bounded && self.unpriced == Unpriced::Refuse {
+        if price.is_none() && bounded && self.unpriced == Unpriced::Refuse {
             let message = format!(
                 "the model {} at {} has no price, so that the budget of this call cannot be kept; nothing is exhausted. The \
                  operator can set `price` for [[provider]] id = {:?}, or unpriced = \"allow\" under [budget]",
@@ -85,7 +94,7 @@ impl BudgetGuard {
             );
             return Err(Error::new(Kind::ModelUnpriced, message));
         }
-        let max_cost = candidate.price.map_or(0, |price| price.nanos(max_usage));
+        let max_cost = price.map_or(0, |price| price.nanos(most.0, most.1));
         if let Some(limit) = spend.call_limit.filter(|limit| max_cost > *limit) {
             let usd = |nanos: u64| nanos as f64 / 1e9;
             let message = format!(
@@ -132,6 +141,24 @@ impl Spend {
             ..self.max_usage
         }
     }
+
+    /// Returns the usage of the dearest reply with pictures by this route.
+    fn max_usage_of_images(&self, request: &ImageRequest, route: &Route) -> Usage {
+        let price = route.candidate.image.as_ref().and_then(|image| image.price);
+        price.map_or(self.max_usage, |price| price.dearest(self.max_usage.prompt_tokens, request.n))
+    }
+}
+
+/// What a request asks for, by which its cost is bounded.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) enum Requested<'a> {
+    /// A chat, whose images cost differently by provider.
+    Chat(&'a ChatRequest),
+    /// Pictures.
+    Images(&'a ImageRequest),
+    /// Vectors.
+    #[default]
+    Embeddings,
 }
 
 /// Tokens of an answer that a provider is taken to have produced in a second before its call was dropped: common models
@@ -151,8 +178,10 @@ struct OpenCall {
     payer: Payer,
     provider_id: String,
     model_id: String,
-    price: Option<Price>,
+    price: Option<CallPrice>,
     max_usage: Usage,
+    /// Pictures that were requested.
+    images: u32,
     choices: u32,
     opened: Instant,
     hold: Hold,
@@ -177,6 +206,18 @@ impl CallAccount {
         }
     }
 
+    /// Charges what a failed call is known to have cost; returns it in billionths of a dollar.
+    pub(super) fn billed(mut self, billed: Billed) -> u64 {
+        let Some(open) = self.0.take() else { return 0 };
+        let usage = billed.usage.unwrap_or_else(|| open.dearest(billed.images));
+        open.charge_usage(usage, billed.images)
+    }
+
+    /// Charges a call of which nobody learns the cost; returns the estimate in billionths of a dollar.
+    pub(super) fn abandon(mut self) -> u64 {
+        self.0.take().map_or(0, OpenCall::charge_abandoned)
+    }
+
     /// Releases the reservation of a call that did not run at the provider.
     pub(super) fn not_run(mut self) {
         drop(self.0.take());
@@ -185,25 +226,51 @@ impl CallAccount {
 
 impl Drop for CallAccount {
     fn drop(&mut self) {
-        let Some(open) = self.0.take() else { return };
-        let produced = open.opened.elapsed().as_millis() * TOKENS_PER_SECOND / 1000 * u128::from(open.choices);
-        open.charge(u32::try_from(produced).unwrap_or(u32::MAX));
+        if let Some(open) = self.0.take() {
+            open.charge_abandoned();
+        }
     }
 }
 
 impl OpenCall {
-    fn charge(self, completion_tokens: u32) {
+    /// Charges what a provider may have done until now. Pictures are drawn whether or not somebody waits for them, so that
+    /// all of them are charged.
+    fn charge_abandoned(self) -> u64 {
+        if self.images > 0 {
+            let (usage, images) = (self.max_usage, self.images);
+            return self.charge_usage(usage, images);
+        }
+        let produced = self.opened.elapsed().as_millis() * TOKENS_PER_SECOND / 1000 * u128::from(self.choices);
+        self.charge(u32::try_from(produced).unwrap_or(u32::MAX))
+    }
+
+    fn charge(self, completion_tokens: u32) -> u64 {
         let completion_tokens = completion_tokens.min(self.max_usage.completion_tokens);
         let usage = Usage { completion_tokens, ..self.max_usage };
+        self.charge_usage(usage, 0)
+    }
+
+    /// Returns the usage of the dearest pictures of this call.
+    fn dearest(&self, images: u32) -> Usage {
+        match self.price {
+            Some(CallPrice::Images(price)) => price.dearest(self.max_usage.prompt_tokens, images),
+            _ => self.max_usage,
+        }
+    }
+
+    fn charge_usage(self, usage: Usage, images: u32) -> u64 {
+        let cost_nanos = self.price.map(|price| price.nanos(usage, images));
         let abandoned = Abandoned {
             at: self.budgets.clock.now(),
             key_id: &self.payer.key_id,
             attribution: self.payer.attribution(&self.provider_id),
             model_id: &self.model_id,
             usage,
-            cost_nanos: self.price.map(|price| price.nanos(usage)),
+            images,
+            cost_nanos,
         };
         self.budgets.ledger.abandon(&abandoned, self.hold);
+        cost_nanos.unwrap_or(0)
     }
 }
 
@@ -263,22 +330,26 @@ impl PendingEntry {
         self.hold = Some(hold);
     }
 
-    pub(super) fn close(mut self, outcome: Outcome, usage: Usage, cost_nanos: Option<u64>) {
-        self.post(outcome, usage, cost_nanos);
+    pub(super) fn close(self, outcome: Outcome, usage: Usage, cost_nanos: Option<u64>) {
+        self.close_with_images(outcome, usage, 0, cost_nanos);
     }
 
-    fn post(&mut self, outcome: Outcome, usage: Usage, cost_nanos: Option<u64>) {
+    pub(super) fn close_with_images(mut self, outcome: Outcome, usage: Usage, images: u32, cost_nanos: Option<u64>) {
+        self.post(outcome, usage, images, cost_nanos);
+    }
+
+    fn post(&mut self, outcome: Outcome, usage: Usage, images: u32, cost_nanos: Option<u64>) {
         let Some((budgets, payer)) = self.payer.take() else { return };
         let at = budgets.clock.now();
         let attribution = payer.attribution(&self.provider_id);
         let (key_id, model_id) = (&payer.key_id, &self.model_id);
-        let entry = Entry { at, key_id, attribution, model_id, outcome, usage, cost_nanos };
+        let entry = Entry { at, key_id, attribution, model_id, outcome, usage, images, cost_nanos };
         budgets.ledger.post(&entry, self.hold.take().unwrap_or_else(Hold::none));
     }
 }
 
 impl Drop for PendingEntry {
     fn drop(&mut self) {
-        self.post(Outcome::Cancelled, Usage::default(), Some(0));
+        self.post(Outcome::Cancelled, Usage::default(), 0, Some(0));
     }
 }

@@ -40,10 +40,14 @@ pub(crate) fn refusal(fault: Fault) -> Error {
         (FaultClass::Client, _) => Kind::Invalid,
         (FaultClass::Transient | FaultClass::Throttled | FaultClass::Hard, _) => Kind::ProviderFailed,
     };
+    let refused_prompt = fault.client == Some(ClientFault::ContentPolicy);
     let mut error = match &fault.param {
         Some(param) => Error::field(kind, &["body", param.as_str()], fault.message, serde_json::Value::Null),
         None => Error::new(kind, fault.message),
     };
+    if refused_prompt {
+        error = error.coded("content_policy_violation");
+    }
     error.retry_after = fault.retry_after;
     error
 }

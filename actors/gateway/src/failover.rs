@@ -7,12 +7,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use muster_providers::{Candidate, ChatRequest, Fault, Phase};
+use muster_providers::{Candidate, Fault, Phase};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::balance::{InFlight, LatencyKind};
 use super::breaker::{Entry, Permit, PermitDecision, Reason};
-use super::budget::{BudgetGuard, CallAccount};
+use super::budget::{BudgetGuard, CallAccount, Requested};
 use super::call::{CallFuture, CallOutcome, CallRole, FinishedCall, ProviderCall, next_outcome};
 use super::chain::Route;
 use super::error::{FailedAttempts, outcome_of};
@@ -31,8 +31,8 @@ pub(super) struct RequestLimits<'a> {
     pub(super) deadline: Option<Duration>,
     pub(super) retries: Option<u32>,
     pub(super) hedge_after: Option<Duration>,
-    /// The chat, whose images cost differently by provider; `None` for embeddings.
-    pub(super) request: Option<&'a ChatRequest>,
+    /// What is requested.
+    pub(super) request: Requested<'a>,
     pub(super) paid_by: Option<PaidBy<'a>>,
     pub(super) latency: LatencyKind,
     pub(super) on_exhausted: OnExhausted,
@@ -107,6 +107,8 @@ pub(super) struct Failover<'a> {
     calls: usize,
     attempts: Vec<Attempt>,
     failures: FailedAttempts,
+    /// Charged for calls that failed, in billionths of a dollar.
+    charged: u64,
 }
 
 impl<'a> Failover<'a> {
@@ -130,6 +132,7 @@ impl<'a> Failover<'a> {
             calls: 0,
             attempts: Vec::new(),
             failures: FailedAttempts::default(),
+            charged: 0,
         }
     }
 
@@ -347,7 +350,9 @@ impl<'a> Failover<'a> {
     fn out_of_time<T>(&mut self, calls: Vec<ProviderCall<T>>) {
         self.failures.deadline = Some(self.time_limit);
         for call in calls {
-            let FinishedCall { route, permit, in_flight, latency, .. } = self.end(call, AttemptOutcome::Deadline);
+            let FinishedCall { route, permit, account, in_flight, latency, .. } =
+                self.end(call, AttemptOutcome::Deadline);
+            self.charged = self.charged.saturating_add(account.abandon());
             in_flight.load().failed(self.limits.latency, latency);
             // The provider is at fault only if it had the full time limit of its phase.
             if latency >= route.timeouts(self.options).headers {
@@ -361,10 +366,11 @@ impl<'a> Failover<'a> {
         let outcome = outcome_of(call.candidate(), &fault);
         let FinishedCall { route, permit, account, in_flight, latency, .. } = self.end(call, outcome);
         let may_have_run = fault.may_have_run();
-        if may_have_run {
-            drop(account);
-        } else {
-            account.not_run();
+        let fault_free = fault.billed.is_none();
+        match fault.billed {
+            Some(billed) => self.charged = self.charged.saturating_add(account.billed(billed)),
+            None if may_have_run => self.charged = self.charged.saturating_add(account.abandon()),
+            None => account.not_run(),
         }
         let provider = route.candidate.provider_id.as_str();
         tracing::warn!(
@@ -407,7 +413,7 @@ impl<'a> Failover<'a> {
             }
         }
         // What may have run is billed already, and would be billed again.
-        if outcome == AttemptOutcome::Transient && !may_have_run {
+        if outcome == AttemptOutcome::Transient && !may_have_run && fault_free {
             self.retry_routes.push_back(route);
         }
         if may_have_run && outcome == AttemptOutcome::Transient && !self.options.failover_after_start {
@@ -464,7 +470,13 @@ impl<'a> Failover<'a> {
     }
 
     fn into_error(self) -> ChainError {
-        ChainError { error: self.failures.into_error(self.limits.requested_model), attempts: self.attempts }
+        let mut error = self.failures.into_error(self.limits.requested_model);
+        if self.charged > 0 && matches!(self.limits.request, Requested::Images(_)) {
+            let cost_usd = self.charged as f64 / 1e9;
+            error.message = format!("{}; the failed calls cost {cost_usd:.6} USD", error.message);
+            error.details = Some(Box::new(serde_json::json!({ "cost_usd": cost_usd })));
+        }
+        ChainError { error, attempts: self.attempts }
     }
 }
 

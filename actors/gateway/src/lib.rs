@@ -26,6 +26,7 @@ mod chain;
 mod delivered_text;
 mod error;
 mod failover;
+mod images;
 mod jitter;
 mod messages;
 mod meter;
@@ -45,8 +46,9 @@ pub use cache::{CachePolicy, CacheUse};
 pub use chain::Chain;
 pub use jitter::Jitter;
 pub use messages::{
-    Attempt, AttemptOutcome, ChainError, CompletedChat, CompletedEmbedding, GatewayChatRequest, GatewayEmbedRequest,
-    ProviderStatus, Settlement, SharedBudget, Spend, StreamEnd, Substitute,
+    Attempt, AttemptOutcome, ChainError, CheckedPicture, CompletedChat, CompletedEmbedding, CompletedImages,
+    GatewayChatRequest, GatewayEmbedRequest, GatewayImageRequest, PictureCheck, ProviderStatus, Settlement,
+    SharedBudget, Spend, StreamEnd, Substitute, Unchecked,
 };
 pub use options::{ChainOptions, Provider, ProviderTimeouts, TokenCounter};
 pub use stream::AnswerStream;

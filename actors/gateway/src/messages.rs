@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use muster_providers::{ChatReply, ChatRequest, EmbedReply, EmbedRequest, ModelRules, ProviderKind, Usage};
+use futures::future::BoxFuture;
+use muster_providers::{
+    ChatReply, ChatRequest, EmbedReply, EmbedRequest, ImageRequest, ModelRules, ProviderKind, ReplyImage, Usage,
+};
 use serde::Serialize;
 
 use super::breaker::BreakerStatus;
@@ -90,6 +93,72 @@ pub struct GatewayEmbedRequest {
 pub struct CompletedEmbedding {
     /// The vectors, in the order of the inputs.
     pub reply: EmbedReply,
+    /// Usage reported by the provider, or counted here and marked `estimated`.
+    pub usage: Usage,
+    /// Model that answered.
+    pub model_id: String,
+    /// Provider that answered.
+    pub provider_id: String,
+    /// How they relate to what was requested.
+    pub substitute: Substitute,
+    /// Every attempt, the successful one last.
+    pub attempts: Vec<Attempt>,
+    /// Cost in billionths of a US dollar; `None` when the model's price is unknown.
+    pub cost_nanos: Option<u64>,
+    /// Duration of the whole request.
+    pub latency: Duration,
+}
+
+/// A request for pictures to the gateway.
+#[derive(Debug, Clone)]
+pub struct GatewayImageRequest {
+    /// Image model; `None`, `default` or `image` selects every configured one in order.
+    pub model: Option<String>,
+    /// The pictures.
+    pub request: Arc<ImageRequest>,
+    /// Checks what a provider returned: what it rejects is a malformed answer.
+    pub check: Arc<dyn PictureCheck>,
+    /// Forwarded to the provider.
+    pub request_id: String,
+    /// W3C trace context, forwarded to the provider.
+    pub traceparent: Option<String>,
+    /// Who pays; `None` writes no ledger entry.
+    pub spend: Option<Spend>,
+}
+
+/// Checks pictures from a provider and brings them into their final form. Decoding is not the gateway's.
+pub trait PictureCheck: Send + Sync + std::fmt::Debug {
+    /// Returns the bytes of the pictures, in their order.
+    fn check(&self, images: Vec<ReplyImage>) -> BoxFuture<'static, Result<Vec<CheckedPicture>, Unchecked>>;
+}
+
+/// Why pictures were not checked.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Unchecked {
+    /// A picture is not one: the provider's fault.
+    Malformed(String),
+    /// They could not be checked at present: not the provider's fault.
+    Unavailable(Error),
+}
+
+/// A picture that was checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckedPicture {
+    /// The file, a PNG.
+    pub png: Vec<u8>,
+    /// Columns.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// What the model drew instead of the prompt, if it says so.
+    pub revised_prompt: Option<String>,
+}
+
+/// Pictures, and the provider that drew them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompletedImages {
+    /// The pictures: as many as were requested.
+    pub pictures: Vec<CheckedPicture>,
     /// Usage reported by the provider, or counted here and marked `estimated`.
     pub usage: Usage,
     /// Model that answered.

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::account::StreamAccount;
 use super::balance::LatencyKind;
-use super::budget::PendingEntry;
+use super::budget::{PendingEntry, Requested};
 use super::cache::{CachePlace, CacheUse, CachedAnswer, CachedContent, Form, size_of};
 use super::chain::{Chain, Route};
 use super::failover::{Failover, OnExhausted, PaidBy, RequestLimits, Served};
@@ -212,7 +212,7 @@ impl Chain {
             deadline: request.deadline,
             retries: request.retries,
             hedge_after: request.hedge_after,
-            request: Some(&request.request),
+            request: Requested::Chat(&request.request),
             paid_by: self.paid_by(request.spend.as_ref()),
             latency,
             on_exhausted,
@@ -220,14 +220,14 @@ impl Chain {
         Ok(Failover::new(self.options(), limits, routes, started))
     }
 
-    fn pending_entry(&self, spend: Option<&Spend>, requested_model: Option<&String>) -> PendingEntry {
+    pub(super) fn pending_entry(&self, spend: Option<&Spend>, requested_model: Option<&String>) -> PendingEntry {
         // A name that a client invented would be a row of the ledger for each of them.
         let known = |name: &&str| self.registry().names_model(name);
         let requested = requested_model.map(|name| Some(name.as_str()).filter(known).unwrap_or("other"));
         PendingEntry::open(self.budgets(), spend, requested)
     }
 
-    fn paid_by<'a>(&'a self, spend: Option<&'a Spend>) -> Option<PaidBy<'a>> {
+    pub(super) fn paid_by<'a>(&'a self, spend: Option<&'a Spend>) -> Option<PaidBy<'a>> {
         let budgets = self.budgets()?;
         Some(PaidBy { budgets, spend: spend? })
     }
@@ -267,7 +267,7 @@ fn unsupported_field(route: &Route, request: &GatewayChatRequest) -> Option<Faul
 }
 
 /// Records a request that no provider answered in the ledger, as failed and free of charge.
-fn record_failure(entry: PendingEntry, error: ChainError) -> ChainError {
+pub(super) fn record_failure(entry: PendingEntry, error: ChainError) -> ChainError {
     entry.close(Outcome::Failed, Usage::default(), Some(0));
     error
 }

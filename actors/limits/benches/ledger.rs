@@ -73,6 +73,7 @@ fn entry<'a>(clock: &Clock, key: &'a str) -> Entry<'a> {
         model_id: "openai/gpt-4o-mini",
         outcome: Outcome::Ok,
         usage,
+        images: 0,
         cost_nanos: Some(248_400),
     }
 }

@@ -6,8 +6,11 @@
 use std::io::{Cursor, Read};
 
 use flate2::read::ZlibDecoder;
+use image::codecs::bmp::BmpDecoder;
+use image::codecs::gif::GifDecoder;
 use image::codecs::jpeg::JpegDecoder;
 use image::codecs::png::PngDecoder;
+use image::codecs::webp::WebPDecoder;
 use image::error::{ImageError, LimitErrorKind};
 use image::{DynamicImage, ImageDecoder};
 use serde::{Deserialize, Serialize};
@@ -16,6 +19,8 @@ use crate::format::Format;
 use crate::header::{self, Header, HeaderError, Limits};
 use crate::measure::Luma;
 use crate::png;
+use crate::rgb::Rgb;
+use crate::shrink::Shrink;
 
 /// Bounds of decoding.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +37,9 @@ pub enum DecodeError {
     /// The header is not accepted.
     #[error("{0}")]
     Header(String),
+    /// It is larger than is accepted.
+    #[error("{0}")]
+    TooLarge(String),
     /// The image data inflates to more than the header declares.
     #[error("holds more image data than its header declares: save it again")]
     Inflates,
@@ -45,7 +53,10 @@ pub enum DecodeError {
 
 impl From<HeaderError> for DecodeError {
     fn from(error: HeaderError) -> Self {
-        Self::Header(error.to_string())
+        match error {
+            HeaderError::Side { .. } | HeaderError::Pixels { .. } => Self::TooLarge(error.to_string()),
+            _ => Self::Header(error.to_string()),
+        }
     }
 }
 
@@ -55,23 +66,45 @@ impl From<HeaderError> for DecodeError {
 /// # Errors
 /// Why it cannot be decoded.
 pub fn luma(bytes: &[u8], format: Format, bounds: &Bounds) -> Result<(Header, Luma), DecodeError> {
+    let (header, decoded) = decoded(bytes, format, bounds)?;
+    let (width, height) = (decoded.width(), decoded.height());
+    let pixels = flatten(decoded).ok_or(DecodeError::Damaged)?;
+    Luma::new(width, height, pixels).map(|luma| (header, luma)).ok_or(DecodeError::Damaged)
+}
+
+/// Decodes a picture to red, green and blue, upright by its Exif orientation, transparent pixels on white, shrunk so that
+/// no side is longer than `side` by the mean of the pixels that a pixel covers. Of an animation the first picture.
+///
+/// # Errors
+/// Why it cannot be decoded.
+pub fn rgb(bytes: &[u8], format: Format, bounds: &Bounds, side: u32) -> Result<(Header, Rgb), DecodeError> {
+    let (header, decoded) = decoded(bytes, format, bounds)?;
+    let small = shrunk(&decoded, side).ok_or(DecodeError::Damaged)?;
+    // Before the turn needs its own memory.
+    drop(decoded);
+    Ok((header, small.upright(header.orientation)))
+}
+
+fn decoded(bytes: &[u8], format: Format, bounds: &Bounds) -> Result<(Header, DynamicImage), DecodeError> {
     let header = header::read(bytes, format, &bounds.limits)?;
+    let cursor = Cursor::new(bytes);
     let decoded = match format {
         Format::Png => {
             check_inflated(bytes)?;
-            pixels(PngDecoder::with_limits(Cursor::new(bytes), limits(bounds)), bounds)
+            pixels(PngDecoder::with_limits(cursor, limits(bounds)), bounds)
         }
         Format::Jpeg => {
             check_end(bytes)?;
-            pixels(JpegDecoder::new(Cursor::new(bytes)), bounds)
+            pixels(JpegDecoder::new(cursor), bounds)
         }
+        Format::Webp => pixels(WebPDecoder::new(cursor), bounds),
+        Format::Gif => pixels(GifDecoder::new(cursor), bounds),
+        Format::Bmp => pixels(BmpDecoder::new(cursor), bounds),
     }?;
-    let (width, height) = (decoded.width(), decoded.height());
-    let pixels = flatten(decoded).ok_or(DecodeError::Damaged)?;
-    if (width, height) != (header.width, header.height) {
+    if (decoded.width(), decoded.height()) != (header.width, header.height) {
         return Err(DecodeError::Damaged);
     }
-    Luma::new(width, height, pixels).map(|luma| (header, luma)).ok_or(DecodeError::Damaged)
+    Ok((header, decoded))
 }
 
 fn limits(bounds: &Bounds) -> image::Limits {
@@ -174,6 +207,47 @@ fn flatten(decoded: DynamicImage) -> Option<Vec<u8>> {
         DynamicImage::ImageRgba16(image) => lumas(image.as_raw(), 4),
         _ => return None,
     })
+}
+
+fn shrunk(decoded: &DynamicImage, side: u32) -> Option<Rgb> {
+    let (width, height) = (decoded.width(), decoded.height());
+    match decoded {
+        DynamicImage::ImageLuma8(image) => shrink(image.as_raw(), 1, width, height, side),
+        DynamicImage::ImageLumaA8(image) => shrink(image.as_raw(), 2, width, height, side),
+        DynamicImage::ImageRgb8(image) => shrink(image.as_raw(), 3, width, height, side),
+        DynamicImage::ImageRgba8(image) => shrink(image.as_raw(), 4, width, height, side),
+        DynamicImage::ImageLuma16(image) => shrink(image.as_raw(), 1, width, height, side),
+        DynamicImage::ImageLumaA16(image) => shrink(image.as_raw(), 2, width, height, side),
+        DynamicImage::ImageRgb16(image) => shrink(image.as_raw(), 3, width, height, side),
+        DynamicImage::ImageRgba16(image) => shrink(image.as_raw(), 4, width, height, side),
+        _ => None,
+    }
+}
+
+/// Shrinks row by row, so that no second picture of the full size is held.
+fn shrink<T: Sample>(samples: &[T], channels: usize, width: u32, height: u32, side: u32) -> Option<Rgb> {
+    let mut shrink = Shrink::new(width, height, side)?;
+    let mut row = Vec::new();
+    for samples in samples.chunks_exact(usize::try_from(width).ok()? * channels) {
+        row.clear();
+        row.extend(samples.chunks_exact(channels).flat_map(colour));
+        shrink.add(&row);
+    }
+    shrink.finish()
+}
+
+/// Red, green and blue of a pixel on white.
+fn colour<T: Sample>(pixel: &[T]) -> [u8; 3] {
+    let on_white = |sample: &T, alpha: u32| {
+        u8::try_from((sample.level() * alpha + 255 * (255 - alpha) + 127) / 255).unwrap_or(u8::MAX)
+    };
+    match pixel {
+        [grey] => [on_white(grey, 255); 3],
+        [grey, alpha] => [on_white(grey, alpha.level()); 3],
+        [r, g, b] => [r, g, b].map(|sample| on_white(sample, 255)),
+        [r, g, b, alpha] => [r, g, b].map(|sample| on_white(sample, alpha.level())),
+        _ => [255; 3],
+    }
 }
 
 fn lumas<T: Sample>(samples: &[T], channels: usize) -> Vec<u8> {

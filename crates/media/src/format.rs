@@ -10,6 +10,12 @@ pub enum Format {
     Png,
     /// JPEG: baseline, extended or progressive Huffman coding.
     Jpeg,
+    /// WebP, lossy or lossless; of an animation the first picture.
+    Webp,
+    /// GIF; the first picture.
+    Gif,
+    /// Windows bitmap.
+    Bmp,
 }
 
 impl Format {
@@ -19,6 +25,21 @@ impl Format {
         match self {
             Self::Png => "image/png",
             Self::Jpeg => "image/jpeg",
+            Self::Webp => "image/webp",
+            Self::Gif => "image/gif",
+            Self::Bmp => "image/bmp",
+        }
+    }
+
+    /// Returns the name, as people write it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Png => "PNG",
+            Self::Jpeg => "JPEG",
+            Self::Webp => "WebP",
+            Self::Gif => "GIF",
+            Self::Bmp => "BMP",
         }
     }
 }
@@ -47,20 +68,31 @@ pub fn recognise(bytes: &[u8]) -> Option<Recognised> {
     if bytes.starts_with(b"\xff\xd8\xff") {
         return Some(Recognised::Picture(Format::Jpeg));
     }
+    if bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP") {
+        return Some(Recognised::Picture(Format::Webp));
+    }
+    if bytes.starts_with(b"GIF87a") || bytes.starts_with(b"GIF89a") {
+        return Some(Recognised::Picture(Format::Gif));
+    }
     // The preamble may be that of another format, such as TIFF, so that DICOM comes first.
     if bytes.get(DICOM_PREAMBLE..DICOM_PREAMBLE + 4) == Some(b"DICM") {
         return Some(Recognised::Dicom);
     }
+    if is_bitmap(bytes) {
+        return Some(Recognised::Picture(Format::Bmp));
+    }
     other(bytes).map(Recognised::Other)
+}
+
+/// Two letters are too little to tell a bitmap from a text: the size of its second header must be one that exists.
+fn is_bitmap(bytes: &[u8]) -> bool {
+    let size = bytes.get(14..18).and_then(|size| <[u8; 4]>::try_from(size).ok()).map(u32::from_le_bytes);
+    bytes.starts_with(b"BM") && matches!(size, Some(12 | 16 | 40 | 52 | 56 | 64 | 108 | 124))
 }
 
 fn other(bytes: &[u8]) -> Option<&'static str> {
     let at = |offset: usize, magic: &[u8]| bytes.get(offset..).is_some_and(|rest| rest.starts_with(magic));
     let named: &[(usize, &[u8], &'static str)] = &[
-        (0, b"GIF87a", "GIF"),
-        (0, b"GIF89a", "GIF"),
-        (8, b"WEBP", "WebP"),
-        (0, b"BM", "BMP"),
         (0, b"II*\0", "TIFF"),
         (0, b"MM\0*", "TIFF"),
         (0, b"II+\0", "BigTIFF"),
@@ -95,8 +127,10 @@ mod tests {
     fn formats_are_recognised_by_their_first_bytes_and_others_by_name() {
         assert_eq!(recognise(b"\x89PNG\r\n\x1a\nrest"), Some(Recognised::Picture(Format::Png)));
         assert_eq!(recognise(b"\xff\xd8\xff\xe0"), Some(Recognised::Picture(Format::Jpeg)));
-        assert_eq!(recognise(b"GIF89a"), Some(Recognised::Other("GIF")));
-        assert_eq!(recognise(b"RIFF\x10\0\0\0WEBPVP8 "), Some(Recognised::Other("WebP")));
+        assert_eq!(recognise(b"GIF89a"), Some(Recognised::Picture(Format::Gif)));
+        assert_eq!(recognise(b"RIFF\x10\0\0\0WEBPVP8 "), Some(Recognised::Picture(Format::Webp)));
+        assert_eq!(recognise(b"BM\0\0\0\0\0\0\0\0\0\0\0\0\x28\0\0\0"), Some(Recognised::Picture(Format::Bmp)));
+        assert_eq!(recognise(b"BMW drivers are asked to move"), None);
         assert_eq!(recognise(b"\0\0\0\x18ftypheic"), Some(Recognised::Other("HEIC")));
         assert_eq!(recognise(b"\0\0\0\x18ftypisom"), Some(Recognised::Other("a video (ISO base media)")));
         assert_eq!((recognise(b""), recognise(b"\x89PNG"), recognise(b"hello")), (None, None, None));

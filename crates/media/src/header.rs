@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::exif::Orientation;
 use crate::format::Format;
 use crate::metadata::Metadata;
-use crate::{jpeg, png};
+use crate::{bmp, gif, jpeg, png, webp};
 
 /// What the header of a picture declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +71,14 @@ pub struct Limits {
     pub side: u32,
 }
 
+impl Header {
+    /// Returns width and height of the picture as it is shown.
+    #[must_use]
+    pub const fn upright(&self) -> (u32, u32) {
+        if self.orientation.exchanges_sides() { (self.height, self.width) } else { (self.width, self.height) }
+    }
+}
+
 impl Limits {
     /// Checks declared dimensions.
     ///
@@ -98,6 +106,9 @@ pub fn read(bytes: &[u8], format: Format, limits: &Limits) -> Result<Header, Hea
     let header = match format {
         Format::Png => png::read(bytes, limits)?,
         Format::Jpeg => jpeg::read(bytes, limits)?,
+        Format::Webp => webp::read(bytes, limits)?,
+        Format::Gif => gif::read(bytes, limits)?,
+        Format::Bmp => bmp::read(bytes)?,
     };
     limits.check(header.width, header.height)?;
     Ok(header)

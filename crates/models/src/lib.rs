@@ -1,5 +1,5 @@
-//! In-process inference behind small traits: chat models on llama.cpp and sentence embeddings. Contains no actor and no
-//! HTTP.
+//! In-process inference behind small traits: chat models on llama.cpp, sentence embeddings, vision and translation.
+//! Contains no actor and no HTTP.
 
 #![warn(missing_docs)]
 
@@ -10,6 +10,7 @@ mod manifest;
 mod media;
 mod select;
 mod tool;
+pub mod translate;
 
 #[cfg(feature = "llm")]
 mod answer_parser;
@@ -35,6 +36,7 @@ mod stop;
 #[cfg(feature = "llm")]
 mod utf8;
 mod verify;
+mod vision;
 
 pub use chat::{
     ChatModel, ChatTurn, Finish, Format, GenerateEvent, GenerateRequest, Generation, ModelError, ModelInfo, ModelStats,
@@ -46,3 +48,7 @@ pub use manifest::{EmbeddingEntry, FileRole, HubSource, Manifest, ManifestError,
 pub use media::{MediaFile, MediaManifest, MediaModel, MediaModelError, MediaSource};
 pub use select::Selection;
 pub use tool::{MAX_CALLS, Tool, ToolCall, ToolChoice, Toolbox};
+pub use vision::{
+    DetectOptions, DetectedObject, Detector, IsCancelled, MAX_IMAGE_SIDE, ModerationScores, Moderator, Ocr, OcrLine,
+    OcrPage, PixelBox, RgbImage, Rotation, VisionError,
+};

@@ -2,7 +2,10 @@
 
 use futures::future::BoxFuture;
 
-use crate::{Call, ChatReply, ChatRequest, ChatStream, EmbedCall, EmbedReply, Fault};
+use crate::{
+    Call, ChatReply, ChatRequest, ChatStream, EmbedCall, EmbedReply, Fault, ImageCall, ImageReply, ModerationCall,
+    ModerationReply,
+};
 
 /// Calls one provider over one wire protocol. Classifies every failure; holds no state except connections.
 pub trait Adapter: Send + Sync + std::fmt::Debug + 'static {
@@ -21,6 +24,19 @@ pub trait Adapter: Send + Sync + std::fmt::Debug + 'static {
     /// Returns embedding vectors. Dropping the future cancels the call.
     fn embed(&self, _call: EmbedCall) -> BoxFuture<'static, Result<EmbedReply, Fault>> {
         let fault = Fault::unsupported("model", "this provider gives no embeddings");
+        Box::pin(std::future::ready(Err(fault)))
+    }
+
+    /// Returns pictures drawn from a text: all that were requested, or a fault that states what was billed. Dropping the
+    /// future cancels the calls.
+    fn image(&self, _call: ImageCall) -> BoxFuture<'static, Result<ImageReply, Fault>> {
+        let fault = Fault::unsupported("model", "this provider draws no pictures");
+        Box::pin(std::future::ready(Err(fault)))
+    }
+
+    /// Returns scores of a picture's content. Dropping the future cancels the call.
+    fn moderate(&self, _call: ModerationCall) -> BoxFuture<'static, Result<ModerationReply, Fault>> {
+        let fault = Fault::unsupported("model", "this provider has no moderation endpoint");
         Box::pin(std::future::ready(Err(fault)))
     }
 

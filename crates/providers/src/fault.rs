@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::Billed;
+
 /// Consequence of a fault for failover and circuit breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -55,6 +57,8 @@ pub enum ClientFault {
     UnsupportedValue,
     /// The request is invalid.
     InvalidRequest,
+    /// The provider refuses the prompt by its rules on content.
+    ContentPolicy,
     /// The request is valid, but its adapter knows that this provider does not support it. Another one may.
     Unsupported,
 }
@@ -79,6 +83,8 @@ pub struct Fault {
     pub client: Option<ClientFault>,
     /// Request field at fault, if known.
     pub param: Option<String>,
+    /// What the provider bills although the call failed, if that is known: pictures that were drawn.
+    pub billed: Option<Billed>,
     /// Message for people: never contains a secret or the prompt; at most 500 characters are quoted from the provider.
     pub message: String,
 }
@@ -105,6 +111,7 @@ impl Fault {
             retry_after: None,
             client: None,
             param: None,
+            billed: None,
             message,
         }
     }

@@ -85,6 +85,22 @@ pub(crate) fn apply(reads_files: bool) -> Result<(), String> {
     })
 }
 
+/// Denies sockets other than those of this machine's files, in this process and whatever it starts.
+pub(crate) fn deny_network() -> Result<(), String> {
+    let program = || -> Result<BpfProgram, Failure> {
+        let local = u64::try_from(libc::AF_UNIX)?;
+        let rules: Rules = [
+            (libc::SYS_socket, vec![all([one(0, Is::Ne, local)?])?]),
+            // It opens sockets without that system call.
+            (libc::SYS_io_uring_setup, Vec::new()),
+        ]
+        .into();
+        compile(rules, SeccompAction::Allow, SeccompAction::Errno(libc::EPERM.unsigned_abs()))
+    };
+    let program = program().map_err(|error| error.to_string())?;
+    apply_filter(&program).map_err(|error| format!("this kernel does not accept a filter: {error}"))
+}
+
 /// Compiles the filter. Of the answers of both programs, the kernel takes the more restrictive one.
 fn programs(reads_files: bool, own: u32) -> Result<[BpfProgram; 2], Failure> {
     let not_there: Rules = [(libc::SYS_clone3, Vec::new())].into();

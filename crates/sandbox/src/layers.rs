@@ -64,6 +64,15 @@ pub(crate) fn limit(policy: &Policy) -> Result<(), String> {
     if failed.is_empty() { Ok(()) } else { Err(failed.join(", ")) }
 }
 
+/// Sets the CPU time of a process, and forbids core dumps.
+pub(crate) fn limit_cpu(seconds: u64) -> Result<(), String> {
+    for (resource, most) in [(Resource::CORE, 0), (Resource::CPU, seconds)] {
+        let hard = resource.get_hard().map_err(text)?;
+        resource.set(most.min(hard), most.min(hard)).map_err(text)?;
+    }
+    Ok(())
+}
+
 pub(crate) fn set_process_flags() -> Result<(), String> {
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(text)?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(text)

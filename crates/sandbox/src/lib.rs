@@ -110,6 +110,19 @@ pub fn limit(policy: &Policy) -> Result<(), String> {
     layers::limit(policy)
 }
 
+/// Takes the network from the calling process and from every program that it starts: no socket but those of files, no new
+/// privileges, at most this much CPU time in each process. Must be called while it has one thread.
+///
+/// # Errors
+///
+/// What could not be applied.
+pub fn without_network(cpu_seconds: u64) -> Result<(), String> {
+    layers::is_single_threaded()?;
+    layers::limit_cpu(cpu_seconds)?;
+    layers::forbid_new_privileges()?;
+    filter::deny_network()
+}
+
 /// Restricts the calling process for the rest of its life. Must be called while it has one thread, because a
 /// restriction applies to the calling thread and those that it starts. Tries every layer; what could not be applied is
 /// in the report. `own` is the number of files that the caller has opened itself.

@@ -149,7 +149,8 @@ impl Store for MemStore {
     fn snapshot(&self, to: &mut dyn Write) -> Result<u64, StoreError> {
         let inner = self.lock();
         let mut out = SnapshotWriter::start(to, inner.commits)?;
-        inner.records().try_for_each(|(tree, key, rec)| out.record(tree, key, rec))?;
+        let mut backed_up = inner.records().filter(|(tree, ..)| tree.is_backed_up());
+        backed_up.try_for_each(|(tree, key, rec)| out.record(tree, key, rec))?;
         out.finish()
     }
 

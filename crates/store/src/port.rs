@@ -78,11 +78,13 @@ pub enum Tree {
     MedicalConversations,
     /// Notices to owners of medical conversations that others have read. Nothing clinical.
     MedicalNotices,
+    /// Stored pictures, whose contents are files. In no backup.
+    Pictures,
 }
 
 impl Tree {
     /// All trees, in a fixed order.
-    pub const ALL: [Self; 33] = [
+    pub const ALL: [Self; 34] = [
         Self::Meta,
         Self::Keys,
         Self::Limits,
@@ -116,6 +118,7 @@ impl Tree {
         Self::MedicalUptime,
         Self::MedicalConversations,
         Self::MedicalNotices,
+        Self::Pictures,
     ];
 
     /// Returns the newest schema among the records of this tree that are upgraded when they are read
@@ -127,6 +130,13 @@ impl Tree {
             Self::Ledger => 3,
             _ => 1,
         }
+    }
+
+    /// Returns whether a backup contains the records of this tree. Records of files that no backup contains would have none
+    /// after a restore.
+    #[must_use]
+    pub const fn is_backed_up(self) -> bool {
+        !matches!(self, Self::Pictures)
     }
 
     /// Returns the tree's name on disk and in snapshots.
@@ -166,6 +176,7 @@ impl Tree {
             Self::MedicalUptime => "medical_uptime",
             Self::MedicalConversations => "medical_conversations",
             Self::MedicalNotices => "medical_notices",
+            Self::Pictures => "pictures",
         }
     }
 

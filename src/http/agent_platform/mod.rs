@@ -16,6 +16,7 @@ use crate::chat;
 use crate::error::sets::{Agent, BodyErrors, NotFound};
 use crate::error::{Dialect, HttpError, body};
 use crate::guard::{ChatAgent, Metered};
+use crate::media::inline::inline_pictures;
 use crate::respond::RequestId;
 use crate::sse::{StreamForm, frame};
 use events::{GatewayEvents, ReplyEvents};
@@ -37,7 +38,8 @@ pub async fn chat(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let Metered { body: request, reservation, .. } = request;
-    let chat = request.request(chat::defaults(&app));
+    let mut chat = request.request(chat::defaults(&app));
+    inline_pictures(&app, &http, &mut chat).await?;
     let call = chat::gateway_request(&http, request.model.clone(), chat, &reservation)?;
     let asked_at = app.clock.now();
     if request.stream {
@@ -65,7 +67,8 @@ pub async fn gateway(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let Metered { body: request, reservation, .. } = request;
-    let chat = request.chat.request(chat::defaults(&app));
+    let mut chat = request.chat.request(chat::defaults(&app));
+    inline_pictures(&app, &http, &mut chat).await?;
     let call = request.bound(chat::gateway_request(&http, request.chat.model.clone(), chat, &reservation)?);
     let asked_at = app.clock.now();
     if request.chat.stream {

@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
+import { crc32, deflateSync } from 'node:zlib';
 
 export const WORDS = ['Hello', ', ', 'wide ', 'world', '!'];
 export const ANSWER = WORDS.join('');
@@ -45,6 +46,10 @@ export class Upstream {
     const body = JSON.parse(Buffer.concat(parts).toString());
     this.requests.push(body);
     if (request.url.endsWith('/embeddings')) return json(response, 200, embeddings(body));
+    if (request.url.endsWith('/images/generations')) {
+      if (body.prompt.includes('forbidden')) return refuse(response, 400, 'moderation_blocked');
+      return json(response, 200, images(body));
+    }
     if (body.model === 'tiny') return refuse(response, 400, 'context_length_exceeded');
     if (body.model === 'fails') return refuse(response, 500, 'server_error');
     if (body.model === 'busy-once' && this.requests.length === 1) {
@@ -122,4 +127,29 @@ function embeddings(body) {
     return { object: 'embedding', index, embedding: body.encoding_format === 'base64' ? packed : vector };
   });
   return { object: 'list', data, model: body.model, usage: { prompt_tokens: 7, total_tokens: 7 } };
+}
+
+function chunk(kind, data) {
+  const body = Buffer.concat([Buffer.from(kind), data]);
+  const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
+  length.writeUInt32BE(data.length);
+  sum.writeUInt32BE(crc32(body));
+  return Buffer.concat([length, body, sum]);
+}
+
+// A grey PNG.
+export function png(width, height) {
+  const header = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0]);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  const row = Buffer.concat([Buffer.from([0]), Buffer.alloc(width, 128)]);
+  const rows = deflateSync(Buffer.concat(Array.from({ length: height }, () => row)));
+  const signature = Buffer.from([137, 80, 78, 71, 13, 10, 26, 10]);
+  return Buffer.concat([signature, chunk('IHDR', header), chunk('IDAT', rows), chunk('IEND', Buffer.alloc(0))]);
+}
+
+function images({ n, size = '1024x1024' }) {
+  const [width, height] = size.split('x').map(Number);
+  const b64_json = png(width, height).toString('base64');
+  return { created: 1, data: Array.from({ length: n }, () => ({ b64_json })) };
 }

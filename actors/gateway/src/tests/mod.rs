@@ -10,6 +10,7 @@ mod failover;
 mod faults;
 mod hedging;
 mod hedging_at_random;
+mod images;
 mod lists;
 mod scripted_provider;
 mod streams;

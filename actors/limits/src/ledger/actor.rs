@@ -283,7 +283,7 @@ fn stop_broken(error: &StoreError, context: &mut Context<LedgerActor>) -> Error 
 fn write_hold(journal: &Journal, request: &Reserve, at: Millis) -> Result<u64, Refusal> {
     let line = JournalLine::Reserve { at, key: &request.key_id, model: &request.model_id, nanos: request.nanos };
     let attribution = Attribution { owner: &request.owner, team: &request.team, ..Attribution::default() };
-    journal.append(&line.encode_for(attribution)).map_err(write_failed)
+    journal.append(&line.encode_for(attribution, 0)).map_err(write_failed)
 }
 
 /// Draws a hold from a credit; `None` if the actor must be asked.

@@ -66,6 +66,11 @@ pub(super) enum JournalLine<'a> {
         tags: &'a str,
         line: &'a [u8],
     },
+    /// A call that drew pictures, finished or abandoned: the line without them, encoded. Not written for other calls.
+    Pictures {
+        images: u32,
+        line: &'a [u8],
+    },
 }
 
 impl<'a> JournalLine<'a> {
@@ -74,9 +79,12 @@ impl<'a> JournalLine<'a> {
         postcard::to_extend(self, vec![VERSION]).unwrap_or_default()
     }
 
-    /// Encodes a line with its attribution.
-    pub(super) fn encode_for(&self, attribution: Attribution<'_>) -> Vec<u8> {
-        let line = self.encode();
+    /// Encodes a line with its attribution and the number of pictures that its call drew.
+    pub(super) fn encode_for(&self, attribution: Attribution<'_>, images: u32) -> Vec<u8> {
+        let mut line = self.encode();
+        if images > 0 {
+            line = JournalLine::Pictures { images, line: &line }.encode();
+        }
         if attribution == Attribution::default() {
             return line;
         }
@@ -93,6 +101,14 @@ impl<'a> JournalLine<'a> {
                 Some((Self::decode(line)?, Attribution { owner, team, provider, tags }))
             }
             line => Some((line, Attribution::default())),
+        }
+    }
+
+    /// Returns the line itself, and the number of pictures that its call drew.
+    pub(super) fn and_images(self) -> Option<(Self, u32)> {
+        match self {
+            Self::Pictures { images, line } => Some((Self::decode(line)?, images)),
+            line => Some((line, 0)),
         }
     }
 
@@ -155,12 +171,23 @@ mod tests {
             Some((format!("{line:?}"), [of.owner, of.team, of.provider, of.tags].map(str::to_owned)))
         };
         let expected = |of: [&str; 4]| Some((format!("{line:?}"), of.map(str::to_owned)));
-        assert_eq!(read(&line.encode_for(Attribution::default())), expected(["", "", "", ""]));
+        assert_eq!(read(&line.encode_for(Attribution::default(), 0)), expected(["", "", "", ""]));
         let all = Attribution { owner: "ann", team: "team_1", provider: "p", tags: "a" };
-        assert_eq!(read(&line.encode_for(all)), expected(["ann", "team_1", "p", "a"]));
+        assert_eq!(read(&line.encode_for(all, 0)), expected(["ann", "team_1", "p", "a"]));
         let owned = JournalLine::Owned { owner: "ann", line: &line.encode() }.encode();
         assert_eq!(read(&owned), expected(["ann", "", "", ""]));
         assert_eq!(JournalLine::Owned { owner: "ann", line: &[99] }.and_attribution(), None);
+    }
+
+    #[test]
+    fn a_line_of_pictures_wraps_the_line_within_its_attribution() {
+        let line = JournalLine::Release { hold: 7 };
+        let all = Attribution { owner: "ann", team: "", provider: "p", tags: "" };
+        let bytes = line.encode_for(all, 3);
+        let (inner, of) = JournalLine::decode(&bytes).unwrap().and_attribution().unwrap();
+        assert_eq!((inner.and_images(), of), (Some((line, 3)), all));
+        assert_eq!(line.and_images(), Some((line, 0)));
+        assert_eq!(JournalLine::Pictures { images: 1, line: &[99] }.and_images(), None);
     }
 
     #[test]

@@ -47,6 +47,8 @@ pub struct Entry<'a> {
     pub outcome: Outcome,
     /// Usage of what was delivered.
     pub usage: Usage,
+    /// Pictures that were drawn.
+    pub images: u32,
     /// Billionths of a US dollar; `None` if the model's price is unknown.
     pub cost_nanos: Option<u64>,
 }
@@ -62,8 +64,10 @@ pub struct Abandoned<'a> {
     pub attribution: Attribution<'a>,
     /// The model that was called.
     pub model_id: &'a str,
-    /// Estimated usage.
+    /// Estimated usage, or that which the provider reported.
     pub usage: Usage,
+    /// Pictures that were drawn, as far as is known.
+    pub images: u32,
     /// Its cost in billionths of a US dollar; `None` if the model's price is unknown.
     pub cost_nanos: Option<u64>,
 }

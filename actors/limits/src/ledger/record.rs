@@ -108,15 +108,16 @@ fn unknown_schema(schema: u16) -> StoreError {
 
 impl Record for RowRecord {
     const TREE: Tree = Tree::Ledger;
-    const SCHEMA: u16 = 2;
+    const SCHEMA: u16 = 3;
 
-    /// The first version had no cached answers, which stand at the end.
+    /// The first version had no cached answers, the second no pictures; both stand at the end.
     fn upgrade(from_schema: u16, bytes: &[u8]) -> Result<Self, StoreError> {
-        if from_schema != 1 {
-            return Err(unknown_schema(from_schema));
-        }
-        let none_cached = [bytes, &[0]].concat();
-        old(&none_cached)
+        let missing: &[u8] = match from_schema {
+            1 => &[0, 0],
+            2 => &[0],
+            _ => return Err(unknown_schema(from_schema)),
+        };
+        old(&[bytes, missing].concat())
     }
 }
 
@@ -267,7 +268,12 @@ mod tests {
             unpriced_requests: 8,
             unsettled_nanos: 300,
             cached_requests: 0,
+            images: 0,
         };
+        assert_eq!(RowRecord::decode(&rec), Ok(RowRecord { line: 9, row }));
+        let second = (9_u64, [1_u64, 2, 3, 4, 5, 6, 7, 8, 300, 10]);
+        let rec = Rec { schema: 2, bytes: postcard::to_stdvec(&second).unwrap() };
+        let row = Row { cached_requests: 10, ..row };
         assert_eq!(RowRecord::decode(&rec), Ok(RowRecord { line: 9, row }));
     }
 

@@ -43,6 +43,8 @@ pub struct Row {
     pub unsettled_nanos: u64,
     /// Calls that were answered from the cache, at no cost.
     pub cached_requests: u64,
+    /// Pictures that were drawn.
+    pub images: u64,
 }
 
 impl Row {

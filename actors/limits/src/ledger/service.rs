@@ -139,13 +139,13 @@ impl Ledger {
     /// the end of the process. Waits neither for other callers nor for the disk.
     pub fn post(&self, entry: &Entry<'_>, hold: Hold) {
         // Failures are visible in the journal's figures.
-        self.journal.append_or_buffer(&entry.line(hold.settle()).encode_for(entry.attribution));
+        self.journal.append_or_buffer(&entry.line(hold.settle()).encode_for(entry.attribution, entry.images));
     }
 
     /// Records a call whose cost nobody learnt, and replaces its reservation by the estimated cost. The
     /// request that it was made for has an entry of its own.
     pub fn abandon(&self, call: &Abandoned<'_>, hold: Hold) {
-        self.journal.append_or_buffer(&call.line(hold.settle()).encode_for(call.attribution));
+        self.journal.append_or_buffer(&call.line(hold.settle()).encode_for(call.attribution, call.images));
     }
 
     /// Returns one budget for the current month, of a key, a model, an owner or a team.

@@ -155,9 +155,13 @@ impl LedgerState {
             report_unknown(number);
             return Ok(());
         };
+        let Some((line, images)) = line.and_images() else {
+            report_unknown(number);
+            return Ok(());
+        };
         match line {
             // The line in it is never one of these.
-            JournalLine::Owned { .. } | JournalLine::Attributed { .. } => {}
+            JournalLine::Owned { .. } | JournalLine::Attributed { .. } | JournalLine::Pictures { .. } => {}
             JournalLine::Reserve { at, key, model, nanos } => {
                 let payers =
                     Payers { key: key.into(), owner: of.owner.into(), team: of.team.into(), model: model.into() };
@@ -182,6 +186,7 @@ impl LedgerState {
                 self.release(hold, reader)?;
                 let payers = PayersRef { key, model, owner: of.owner, team: of.team };
                 self.update_rows(number, at, payers, of, reader, |row| {
+                    row.images = row.images.saturating_add(images.into());
                     row.post(outcome, usage(prompt_tokens, completion_tokens, estimated), cost_nanos);
                 })?;
                 self.spend(number, at, payers, cost_nanos.unwrap_or(0), reader)?;
@@ -190,6 +195,7 @@ impl LedgerState {
                 self.release(hold, reader)?;
                 let payers = PayersRef { key, model, owner: of.owner, team: of.team };
                 self.update_rows(number, at, payers, of, reader, |row| {
+                    row.images = row.images.saturating_add(images.into());
                     row.abandon(prompt_tokens, completion_tokens, cost_nanos);
                 })?;
                 self.spend(number, at, payers, cost_nanos.unwrap_or(0), reader)?;

@@ -29,7 +29,7 @@ impl Job {
 pub struct JobCall {
     /// Job to run.
     pub job: &'static Job,
-    /// Input, at most 16 MiB.
+    /// Input, at most 20 MiB.
     pub input: Vec<u8>,
     /// Principal on whose behalf the call is made.
     pub caller: EngineCaller,

@@ -23,4 +23,4 @@ pub use job::{Job, JobCall};
 pub use options::{EngineOptions, Worker};
 pub use runner::{EngineAnswer, EngineCall, EngineCaller, EngineRunner};
 pub use sandbox::{SandboxMode, SandboxStatus};
-pub use worker::{Programs, WorkerLimits, run_worker};
+pub use worker::{LanguageFiles, Programs, WorkerLimits, run_worker};

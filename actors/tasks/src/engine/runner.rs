@@ -77,6 +77,7 @@ pub(super) fn refusal(failure: Failure) -> Error {
         Failure::Outside { .. } => Error::new(Kind::Forbidden, message).coded("path_outside_workspace"),
         Failure::NotFound { .. } => Error::new(Kind::NotFound, message),
         Failure::NoWorkspace => Error::new(Kind::Forbidden, message).coded("no_workspace"),
+        Failure::NoModel { .. } => Error::new(Kind::Unavailable, message).coded("model_absent"),
         Failure::TooLarge { .. } => Error::new(Kind::TooLarge, message),
         Failure::Internal { .. } => Error::new(Kind::Internal, message),
     }

@@ -12,8 +12,8 @@ use muster_engines::Failure;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// Maximum size of a frame, in bytes.
-pub(super) const MAX_FRAME: usize = 16 << 20;
+/// Maximum size of a frame, in bytes: a picture of 20 MiB, or its pixels.
+pub(super) const MAX_FRAME: usize = 20 << 20;
 
 /// The first frame of a process, sent once it is restricted and before it reads a call.
 #[derive(Debug, Serialize, Deserialize)]

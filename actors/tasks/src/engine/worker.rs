@@ -6,11 +6,12 @@ use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use std::time::Instant;
 
-use muster_engines::{Context, Engine, Failure};
+use muster_engines::{Context, Engine, Failure, LanguageData};
 use muster_sandbox::Policy;
 use rlimit::Resource;
 use rustix::time::{ClockId, clock_gettime};
@@ -28,6 +29,8 @@ const OWN_STACK: u64 = muster_engines::stack::STACK as u64;
 const OF_A_THREAD: u64 = 1 << 20;
 /// Maximum size of an output, in bytes.
 const MAX_OUTPUT: usize = 8 << 20;
+/// Maximum output of a job: the pixels of a picture of 2,048 by 2,048, and what precedes them.
+const MAX_JOB_OUTPUT: usize = 16 << 20;
 /// Maximum number of open files; a traversal of the workspace keeps a folder open for each entry that it has ahead.
 const OPEN_FILES: u64 = 4_096;
 
@@ -42,6 +45,17 @@ pub struct WorkerLimits {
     pub workspace: Option<PathBuf>,
     /// Whether the process restricts itself.
     pub sandbox: SandboxMode,
+    /// Data of languages. The files are opened before the process restricts itself, and stay open.
+    pub languages: LanguageFiles,
+}
+
+/// Files with data of languages; one that does not exist is absent.
+#[derive(Debug, Clone, Default)]
+pub struct LanguageFiles {
+    /// Table of language detection.
+    pub table: Option<PathBuf>,
+    /// Names of things in many languages.
+    pub names: Option<PathBuf>,
 }
 
 /// What a process can run.
@@ -81,13 +95,15 @@ pub fn run_worker(
     // Opened while it can be.
     let usage = Usage { status: File::open("/proc/self/status").ok(), cpu_seconds: limits.cpu_seconds };
     let workspace_is_there = limits.workspace.as_deref().is_none_or(Path::is_dir);
+    let open = |path: &Option<PathBuf>| path.as_ref().and_then(|path| File::open(path).ok());
+    let (table, names) = (open(&limits.languages.table), open(&limits.languages.names));
+    let own = [usage.status.is_some(), table.is_some(), names.is_some()].into_iter().filter(|open| *open).count();
+    let languages = Arc::new(LanguageData::of_files(table, names));
     let readable = limits.workspace.clone();
     let policy = Policy { readable, cpu_seconds: limits.cpu_seconds, open_files: OPEN_FILES };
     let sandbox = match limits.sandbox {
         SandboxMode::Off => muster_sandbox::limit(&policy).map(|()| None).map_err(io::Error::other)?,
-        SandboxMode::Require | SandboxMode::Prefer => {
-            Some(muster_sandbox::enter(&policy, usize::from(usage.status.is_some())))
-        }
+        SandboxMode::Require | SandboxMode::Prefer => Some(muster_sandbox::enter(&policy, own)),
     };
     let checked = limits.sandbox.check(sandbox.as_ref());
     wire::write(&mut output, &serde_json::to_vec(&Greeting { sandbox })?)?;
@@ -113,7 +129,8 @@ pub fn run_worker(
     let engine = engine.spawn(move || {
         // Memory allocated at the start of the thread exists before the process is measured and limited.
         reader_is_up.recv().map_err(io::Error::other)?;
-        serve(&limits, &usage, workspace_is_there, programs, &calls, output)
+        let bounds = CallBounds { limits: &limits, languages, usage: &usage, workspace_is_there };
+        serve(&bounds, programs, &calls, output)
     })?;
     engine.join().unwrap_or_else(|_| Err(io::Error::other("the engines' thread panicked")))
 }
@@ -123,14 +140,21 @@ fn read_call(input: &mut impl Read) -> io::Result<WorkerCall> {
     Ok(WorkerCall { number: u16::from_be_bytes(number), input: wire::read(input)? })
 }
 
-fn serve(
-    limits: &WorkerLimits,
-    usage: &Usage,
+/// What every call of a process has.
+struct CallBounds<'a> {
+    limits: &'a WorkerLimits,
+    languages: Arc<LanguageData>,
+    usage: &'a Usage,
     workspace_is_there: bool,
+}
+
+fn serve(
+    bounds: &CallBounds<'_>,
     programs: Programs,
     calls: &Receiver<WorkerCall>,
     mut output: impl Write,
 ) -> io::Result<()> {
+    let &CallBounds { limits, usage, workspace_is_there, .. } = bounds;
     let allowed = limits.memory_mib << 20;
     // On this thread, so that its stack is included.
     let base = usage.size();
@@ -139,7 +163,7 @@ fn serve(
     for call in calls {
         let (mut head, out) = match programs.jobs.iter().find(|job| job.number == call.number) {
             Some(job) => run_job(job, &call.input),
-            None => run_engine(limits, memory, (programs.engines)(call.number), &call.input),
+            None => run_engine(bounds, memory, (programs.engines)(call.number), &call.input),
         };
         drop(call);
         let grown = usage.size().zip(base).is_some_and(|(now, base)| now > base + allowed / 4);
@@ -202,7 +226,7 @@ fn run_job(job: &Job, input: &[u8]) -> (Head, Vec<u8>) {
     let ran = catch_unwind(AssertUnwindSafe(|| (job.run)(input)));
     let took_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
     match ran {
-        Ok(Ok(output)) if output.len() <= MAX_OUTPUT => (Head { took_us, ..Head::default() }, output),
+        Ok(Ok(output)) if output.len() <= MAX_JOB_OUTPUT => (Head { took_us, ..Head::default() }, output),
         Ok(Ok(_)) => failed(Failure::too_large("the output of a job is too large"), false),
         Ok(Err(failure)) => failed(failure, false),
         Err(_) => failed(Failure::internal("panicked"), true),
@@ -210,7 +234,12 @@ fn run_job(job: &Job, input: &[u8]) -> (Head, Vec<u8>) {
 }
 
 /// Runs the engine; returns the head of the answer and the output.
-fn run_engine(limits: &WorkerLimits, memory: Memory, engine: Option<&'static Engine>, input: &[u8]) -> (Head, Vec<u8>) {
+fn run_engine(
+    bounds: &CallBounds<'_>,
+    memory: Memory,
+    engine: Option<&'static Engine>,
+    input: &[u8],
+) -> (Head, Vec<u8>) {
     let Some(engine) = engine else {
         return failed(Failure::internal("this program does not contain the engine"), false);
     };
@@ -218,7 +247,9 @@ fn run_engine(limits: &WorkerLimits, memory: Memory, engine: Option<&'static Eng
         Ok(input) => input,
         Err(error) => return failed(Failure::internal(error), false),
     };
-    let context = limits.workspace.clone().map_or_else(Context::default, Context::with_workspace);
+    let workspace = bounds.limits.workspace.clone();
+    let context = workspace.map_or_else(Context::default, Context::with_workspace);
+    let context = context.with_languages(Arc::clone(&bounds.languages));
     // If the limit cannot be changed, starting the thread fails, and the engine reports it.
     let context = context.with_stacks(move |bytes| drop(memory.bound(bytes as u64)));
     let begun = Instant::now();

@@ -18,7 +18,7 @@ mod tests;
 
 use std::io::{stdin, stdout};
 
-use muster_tasks::engine::{Programs, SandboxMode, WorkerLimits, run_worker};
+use muster_tasks::engine::{LanguageFiles, Programs, SandboxMode, WorkerLimits, run_worker};
 
 /// First argument of a process.
 const WORKER: &str = "engine-worker";
@@ -36,6 +36,7 @@ fn main() {
             cpu_seconds: 600,
             workspace: after("--workspace").map(Into::into),
             sandbox,
+            languages: LanguageFiles::default(),
         };
         let programs = Programs { engines: bad::by_number, jobs: bad::JOBS };
         run_worker(limits, programs, stdin(), stdout()).unwrap();

@@ -414,12 +414,12 @@ fn jobs() {
         |engines| async move {
             let process = pid(&engines).await;
             // The largest frame, of bytes that are no text.
-            let input: Vec<u8> = (0..16 << 20).map(|nth: u32| nth.to_le_bytes()[0]).collect();
+            let input: Vec<u8> = (0..20 << 20).map(|nth: u32| nth.to_le_bytes()[0]).collect();
             let reversed: Vec<u8> = input.iter().rev().copied().collect();
             let output = run_job(&engines, &REVERSES, input).await;
             // It is also larger than an output may be.
             assert_eq!(output.unwrap_err().kind, Kind::TooLarge);
-            let half = reversed[..8 << 20].to_vec();
+            let half = reversed[..16 << 20].to_vec();
             let expected: Vec<u8> = half.iter().rev().copied().collect();
             assert!(run_job(&engines, &REVERSES, half).await.unwrap() == expected);
             assert_eq!(run_job(&engines, &REVERSES, Vec::new()).await.unwrap(), b"");
@@ -441,7 +441,7 @@ fn bounded_jobs() {
             assert!(children().is_empty(), "killed and reaped before the reply");
             let greedy = run_job(&engines, &TAKES_TOO_MUCH, Vec::new()).await.unwrap_err();
             assert_eq!((greedy.kind, greedy.code), (Kind::TooLarge, Some("memory_exceeded")), "{greedy}");
-            let long = run_job(&engines, &REVERSES, vec![0; (16 << 20) + 1]).await.unwrap_err();
+            let long = run_job(&engines, &REVERSES, vec![0; (20 << 20) + 1]).await.unwrap_err();
             assert_eq!(long.kind, Kind::TooLarge);
         },
     );

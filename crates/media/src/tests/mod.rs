@@ -4,3 +4,4 @@ mod build;
 mod decoding;
 mod headers;
 mod mutations;
+mod upright;

@@ -15,13 +15,16 @@ fn seeds() -> Vec<(Format, Vec<u8>)> {
         (Format::Png, png(5, 5, [8, 0, 1], &[], &[0; 36])),
         (Format::Jpeg, jpeg(16, 16, 90)),
         (Format::Jpeg, jpeg_head(&[app1, frame(0xc2, 8, 4, 5)])),
+        (Format::Webp, super::upright::webp(3, 2, &[200; 24])),
+        (Format::Gif, super::upright::gif(&[[1, 2, 3, 255], [4, 5, 6, 0]])),
+        (Format::Bmp, super::upright::bmp(3, 2, &[90; 18])),
     ]
 }
 
 proptest! {
     #[test]
     fn mutated_pictures_do_not_panic(
-        seed in 0_usize..4,
+        seed in 0_usize..7,
         edits in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8),
         length in any::<prop::sample::Index>(),
         cut in any::<bool>(),
@@ -47,7 +50,7 @@ proptest! {
 
     #[test]
     fn random_bytes_do_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-        for format in [Format::Png, Format::Jpeg] {
+        for format in [Format::Png, Format::Jpeg, Format::Webp, Format::Gif, Format::Bmp] {
             let _ = header::read(&bytes, format, &LIMITS);
         }
         let _ = crate::text::decode(&String::from_utf8_lossy(&bytes), 100);

@@ -92,7 +92,11 @@ impl Picture {
             return Err(TextError::TooLarge(MAX_BYTES >> 20).into());
         }
         let kind = match recognise(&bytes) {
-            Some(Recognised::Picture(format)) => Kind::Picture(header::read(&bytes, format, &LIMITS)?),
+            Some(Recognised::Picture(format @ (Format::Png | Format::Jpeg))) => {
+                Kind::Picture(header::read(&bytes, format, &LIMITS)?)
+            }
+            // These are not made by devices of medicine, and their losses and palettes change what is seen.
+            Some(Recognised::Picture(format)) => return Err(ImageError::Format(format.name())),
             Some(Recognised::Dicom) => {
                 let header = dicom::read(&bytes)?;
                 LIMITS.check(header.columns, header.rows)?;

@@ -1,5 +1,6 @@
 //! Catalogue of the models known to the platform: data that is validated when it is read.
 
+mod image;
 mod price;
 
 use std::collections::HashSet;
@@ -7,6 +8,7 @@ use std::collections::HashSet;
 use muster_models::ModelInfo;
 use serde::{Deserialize, Serialize};
 
+pub use image::ImageEntry;
 pub use price::{Price, cost_nanos, cost_usd};
 
 /// Id and only name of the embedded model.
@@ -116,6 +118,7 @@ pub struct Catalogue {
     models: Vec<ModelEntry>,
     families: Vec<Family>,
     embeddings: Vec<EmbeddingEntry>,
+    image_models: Vec<ImageEntry>,
 }
 
 /// Why a catalogue is invalid.
@@ -146,6 +149,14 @@ pub enum CatalogueError {
         /// Id of the model.
         id: String,
     },
+    /// An image model cannot be used.
+    #[error("image model {id:?} {why}")]
+    ImageModel {
+        /// Id of the model.
+        id: String,
+        /// What is wrong.
+        why: &'static str,
+    },
 }
 
 #[derive(Deserialize)]
@@ -156,6 +167,8 @@ struct File {
     family: Vec<Family>,
     #[serde(default)]
     embedding: Vec<EmbeddingEntry>,
+    #[serde(default)]
+    image_model: Vec<ImageEntry>,
 }
 
 impl Catalogue {
@@ -173,8 +186,13 @@ impl Catalogue {
     /// [`CatalogueError`] with the reason.
     pub fn parse(text: &str) -> Result<Self, CatalogueError> {
         let file: File = toml::from_str(text).map_err(|e| CatalogueError::Syntax(e.to_string()))?;
-        let catalogue =
-            Self { providers: file.provider, models: file.model, families: file.family, embeddings: file.embedding };
+        let catalogue = Self {
+            providers: file.provider,
+            models: file.model,
+            families: file.family,
+            embeddings: file.embedding,
+            image_models: file.image_model,
+        };
         catalogue.check()?;
         Ok(catalogue)
     }
@@ -211,6 +229,16 @@ impl Catalogue {
         &self.embeddings
     }
 
+    /// Returns all image models, best first.
+    pub fn image_models(&self) -> &[ImageEntry] {
+        &self.image_models
+    }
+
+    /// Returns the image model with this id or name at its provider.
+    pub fn image_model(&self, name: &str) -> Option<&ImageEntry> {
+        self.image_models.iter().find(|m| m.id == name).or_else(|| self.image_models.iter().find(|m| m.is_named(name)))
+    }
+
     /// Returns the provider with this id.
     pub fn provider(&self, id: &str) -> Option<&ProviderEntry> {
         self.providers.iter().find(|p| p.id == id)
@@ -235,13 +263,20 @@ impl Catalogue {
         unique("provider", self.providers.iter().map(|p| &p.id))?;
         let virtual_models = self.families.iter().map(|f| &f.model_id);
         let embeddings = self.embeddings.iter().map(|m| &m.id);
-        unique("model", self.models.iter().map(|m| &m.id).chain(virtual_models).chain(embeddings))?;
+        let images = self.image_models.iter().map(|m| &m.id);
+        unique("model", self.models.iter().map(|m| &m.id).chain(virtual_models).chain(embeddings).chain(images))?;
         unique("family", self.families.iter().map(|f| &f.id))?;
         for model in &self.models {
             self.check_model(model)?;
         }
         for model in &self.embeddings {
             self.check_entry(&model.id, &model.provider, Price::of_embedding(model))?;
+        }
+        for model in &self.image_models {
+            self.check_entry(&model.id, &model.provider, model.price().tokens)?;
+            if let Some(why) = model.defect() {
+                return Err(CatalogueError::ImageModel { id: model.id.clone(), why });
+            }
         }
         for family in &self.families {
             let unknown = family.order.iter().find(|id| self.model(id).is_none());

@@ -39,7 +39,7 @@ impl Price {
     }
 
     /// Returns whether both prices are whole picodollars per token, so that no cost is off by rounding.
-    pub(super) fn is_exact(self) -> bool {
+    pub(crate) fn is_exact(self) -> bool {
         [self.input_per_million, self.output_per_million].into_iter().all(|price| {
             let scaled = price * PICODOLLARS_PER_TOKEN;
             picodollars(price).is_some() && (scaled - scaled.round()).abs() < 1e-3

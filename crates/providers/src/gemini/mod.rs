@@ -5,6 +5,7 @@ mod body;
 mod complete;
 mod embed;
 mod errors;
+mod images;
 mod send;
 mod stream;
 mod turns;
@@ -17,7 +18,7 @@ use futures::future::BoxFuture;
 use reqwest::header::HeaderName;
 
 use crate::http::{ConfigError, HttpConfig, Origin};
-use crate::{Adapter, Call, ChatReply, ChatStream, EmbedCall, EmbedReply, Fault};
+use crate::{Adapter, Call, ChatReply, ChatStream, EmbedCall, EmbedReply, Fault, ImageCall, ImageReply};
 
 /// The key is sent in this header and never in the URL, which proxies log.
 const KEY_HEADER: HeaderName = HeaderName::from_static("x-goog-api-key");
@@ -48,5 +49,9 @@ impl Adapter for GeminiAdapter {
 
     fn embed(&self, call: EmbedCall) -> BoxFuture<'static, Result<EmbedReply, Fault>> {
         embed::embed(Arc::clone(&self.origin), call).boxed()
+    }
+
+    fn image(&self, call: ImageCall) -> BoxFuture<'static, Result<ImageReply, Fault>> {
+        images::draw(Arc::clone(&self.origin), call).boxed()
     }
 }

@@ -56,7 +56,7 @@ struct Feedback {
 /// `UsageMetadata`; zero counts are omitted.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct UsageMetadata {
+pub(super) struct UsageMetadata {
     prompt_token_count: Option<u64>,
     tool_use_prompt_token_count: Option<u64>,
     candidates_token_count: Option<u64>,
@@ -87,7 +87,14 @@ impl Generated {
 
     /// Thinking tokens are billed as part of the answer, tool-use tokens as part of the prompt.
     pub(super) fn usage(&self) -> Option<Usage> {
-        let figures = self.usage_metadata.as_ref()?;
+        self.usage_metadata.as_ref()?.usage()
+    }
+}
+
+impl UsageMetadata {
+    /// Returns the usage; `None` without a count of the prompt.
+    pub(super) fn usage(&self) -> Option<Usage> {
+        let figures = self;
         let sum = |one: Option<u64>, other: Option<u64>| {
             u32::try_from(one.unwrap_or(0).saturating_add(other.unwrap_or(0))).unwrap_or(u32::MAX)
         };

@@ -11,6 +11,9 @@ use crate::{Fault, Phase};
 /// Maximum size of a complete answer, in bytes.
 const MAX_BODY_BYTES: usize = 32 * 1024 * 1024;
 
+/// Maximum size of an answer that holds pictures in base64, in bytes.
+const MAX_PICTURE_BODY_BYTES: usize = 96 * 1024 * 1024;
+
 /// Maximum buffer reserved because of an announced length, in bytes.
 const MAX_RESERVED_BYTES: u64 = 64 * 1024;
 
@@ -21,14 +24,31 @@ pub(crate) async fn read_body(
     limit: Duration,
     phase: Phase,
 ) -> Result<Vec<u8>, Fault> {
+    read_body_up_to(MAX_BODY_BYTES, reporter, response, limit, phase).await
+}
+
+/// Does the same for an answer that holds pictures.
+pub(crate) async fn read_picture_body(
+    reporter: &Reporter,
+    response: impl Into<Peeked>,
+    limit: Duration,
+) -> Result<Vec<u8>, Fault> {
+    read_body_up_to(MAX_PICTURE_BODY_BYTES, reporter, response, limit, Phase::Body).await
+}
+
+async fn read_body_up_to(
+    most: usize,
+    reporter: &Reporter,
+    response: impl Into<Peeked>,
+    limit: Duration,
+    phase: Phase,
+) -> Result<Vec<u8>, Fault> {
     let Peeked { first, response, since } = response.into();
     let announced = response.content_length().unwrap_or(0).min(MAX_RESERVED_BYTES);
     let mut body = Vec::with_capacity(usize::try_from(announced).unwrap_or(0));
     body.extend_from_slice(&first);
-    read_into(&mut body, response, MAX_BODY_BYTES, since + limit).await.map_err(|error| match error {
-        ReadError::TooLarge => {
-            reporter.transient(phase, format_args!("sent an answer of more than {MAX_BODY_BYTES} bytes"))
-        }
+    read_into(&mut body, response, most, since + limit).await.map_err(|error| match error {
+        ReadError::TooLarge => reporter.transient(phase, format_args!("sent an answer of more than {most} bytes")),
         ReadError::TimedOut => reporter.transient(phase, format_args!("did not finish its answer within {limit:?}")),
         ReadError::Broken(error) => reporter.transport(phase, &error),
     })?;

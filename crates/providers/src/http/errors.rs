@@ -116,7 +116,12 @@ impl ErrorBody {
     }
 
     fn client_fault(&self) -> ClientFault {
-        if self.labelled(&["unsupported_value", "unsupported_parameter"]) {
+        // OpenAI's codes of a refused prompt, of pictures and of texts; DALL·E 2 had only a wording.
+        let refused = self.labelled(&["content_policy_violation", "moderation_blocked"])
+            || self.message_contains(&["rejected by the safety system", "rejected as a result of our safety system"]);
+        if refused {
+            ClientFault::ContentPolicy
+        } else if self.labelled(&["unsupported_value", "unsupported_parameter"]) {
             ClientFault::UnsupportedValue
         } else {
             ClientFault::InvalidRequest

@@ -14,7 +14,7 @@ mod stream;
 
 pub use client::{ConfigError, HttpConfig, install_tls};
 
-pub(crate) use body::read_body;
+pub(crate) use body::{read_body, read_picture_body};
 pub(crate) use errors::{ErrorBody, classify};
 pub(crate) use origin::{Origin, Reporter, RequestText};
 pub(crate) use peek::{BodyKind, Peeked, peek};

@@ -13,7 +13,7 @@ use super::errors::{Classify, ErrorBody};
 use super::send;
 use crate::fault::MAX_FAULT_MESSAGE_CHARS;
 use crate::retry_after::{parse_retry_after, parse_retry_after_ms};
-use crate::{ChatRequest, EmbedInput, EmbedRequest, Fault, FaultClass, FaultScope, Phase, Secret};
+use crate::{ChatRequest, EmbedInput, EmbedRequest, Fault, FaultClass, FaultScope, ImageRequest, Phase, Secret};
 
 /// Shared by all calls of one provider.
 #[derive(Debug)]
@@ -81,12 +81,17 @@ impl Origin {
 pub(crate) enum RequestText {
     Chat(Arc<ChatRequest>),
     Embed(Arc<EmbedRequest>),
+    Image(Arc<ImageRequest>),
+    /// A request without text.
+    None,
 }
 
 impl RequestText {
     fn texts(&self) -> Vec<&str> {
         match self {
             Self::Chat(request) => request.messages.iter().flat_map(|message| message.content.texts()).collect(),
+            Self::Image(request) => vec![request.prompt.as_str()],
+            Self::None => Vec::new(),
             Self::Embed(request) => request
                 .inputs
                 .iter()

@@ -1,4 +1,4 @@
-//! Servers with OpenAI's API for chat and embeddings: hosted ones, Ollama, vLLM, llama.cpp.
+//! Servers with OpenAI's API for chat, embeddings and pictures: hosted ones, Ollama, vLLM, llama.cpp.
 //!
 //! A request in this form is forwarded with only the necessary changes (`verbatim`); any other is encoded (`body`).
 //! Stream chunks are scanned (`scan`) and parsed only if they hold more than text.
@@ -9,7 +9,9 @@ mod complete;
 mod dialect;
 mod embed;
 mod ids;
+mod images;
 mod messages;
+mod moderate;
 mod scan;
 mod send;
 mod stream;
@@ -27,7 +29,10 @@ use reqwest::Url;
 use reqwest::header::AUTHORIZATION;
 
 use crate::http::{ConfigError, HttpConfig, Origin, classify};
-use crate::{Adapter, Call, ChatReply, ChatRequest, ChatStream, EmbedCall, EmbedReply, Fault};
+use crate::{
+    Adapter, Call, ChatReply, ChatRequest, ChatStream, EmbedCall, EmbedReply, Fault, ImageCall, ImageReply,
+    ModerationCall, ModerationReply,
+};
 use dialect::Dialect;
 use ids::Ids;
 
@@ -47,6 +52,8 @@ struct Server {
     dialect: Dialect,
     chat: Url,
     embeddings: Url,
+    images: Url,
+    moderations: Url,
     /// Members of a chat that are forwarded in addition to the standard ones.
     forward: Vec<String>,
 }
@@ -76,6 +83,8 @@ impl OpenAiAdapter {
             dialect: Dialect::of(&origin.base),
             chat: origin.endpoint("/chat/completions"),
             embeddings: origin.endpoint("/embeddings"),
+            images: origin.endpoint("/images/generations"),
+            moderations: origin.endpoint("/moderations"),
             origin: Arc::new(origin),
             forward,
         };
@@ -99,5 +108,13 @@ impl Adapter for OpenAiAdapter {
 
     fn embed(&self, call: EmbedCall) -> BoxFuture<'static, Result<EmbedReply, Fault>> {
         embed::embed(self.server.clone(), call).boxed()
+    }
+
+    fn image(&self, call: ImageCall) -> BoxFuture<'static, Result<ImageReply, Fault>> {
+        images::draw(self.server.clone(), call).boxed()
+    }
+
+    fn moderate(&self, call: ModerationCall) -> BoxFuture<'static, Result<ModerationReply, Fault>> {
+        moderate::moderate(self.server.clone(), call).boxed()
     }
 }

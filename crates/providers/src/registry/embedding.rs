@@ -95,10 +95,12 @@ impl Registry {
         }
     }
 
-    /// A chat model is never used for embeddings.
+    /// A chat model or an image model is never used for embeddings.
     fn is_chat(&self, name: &str) -> bool {
         let known = |m: &crate::ModelEntry| m.id == name || m.upstream.as_deref() == Some(name);
-        self.catalogue.models().iter().any(known) || self.catalogue.family(name).is_some()
+        self.catalogue.models().iter().any(known)
+            || self.catalogue.family(name).is_some()
+            || self.catalogue.image_model(name).is_some()
     }
 
     /// Explains why no usable provider has this model.
@@ -167,5 +169,6 @@ fn embedding_candidate(
         price: entry.map(Price::of_embedding).or(provider.price),
         named_by,
         stands_in: false,
+        image: None,
     }
 }

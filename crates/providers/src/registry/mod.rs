@@ -15,6 +15,7 @@
 //! 7. An alias stands for its models: for one as if that was requested, for several as a list of the request's own.
 
 mod embedding;
+mod image;
 mod list;
 mod resolve;
 mod routing;
@@ -27,6 +28,7 @@ use crate::catalogue::{EMBEDDED_MODEL, EMBEDDED_PROVIDER};
 use crate::{Catalogue, ModelEntry, Price};
 
 pub use embedding::ListedEmbedding;
+pub use image::{ImageProperties, ListedImage};
 pub use list::ListedModel;
 pub use resolve::{Candidate, NamedBy, ResolveError};
 pub use routing::RoutingSettings;
@@ -58,6 +60,8 @@ struct Provider {
     takes_any: bool,
     /// Names that the catalogue has as embedding models; not in `models`.
     embeddings: Vec<String>,
+    /// Names that the catalogue has as image models; not in `models`.
+    images: Vec<String>,
     /// Overrides the catalogue's price.
     price: Option<Price>,
     /// The missing setting without which it serves nothing.
@@ -76,7 +80,10 @@ impl Registry {
         chain_order: Option<Vec<String>>,
     ) -> Result<Self, RegistryError> {
         let mut providers = settings::check(settings)?;
-        providers.iter_mut().for_each(|provider| provider.separate_embeddings(&catalogue));
+        providers.iter_mut().for_each(|provider| {
+            provider.separate_embeddings(&catalogue);
+            provider.separate_images(&catalogue);
+        });
         if !providers.iter().any(|p| p.kind == ProviderKind::Embedded) {
             providers.push(Provider::embedded(EMBEDDED_PROVIDER));
         }
@@ -110,12 +117,14 @@ impl Registry {
     pub fn names_model(&self, name: &str) -> bool {
         let catalogue = &self.catalogue;
         let upstream = |model: &ModelEntry| model.upstream.as_deref() == Some(name);
-        let of_provider =
-            |provider: &Provider| provider.names(name) || provider.embeddings.iter().any(|model| model == name);
-        name == "default"
+        let of_provider = |provider: &Provider| {
+            provider.names(name) || provider.embeddings.iter().chain(&provider.images).any(|model| model == name)
+        };
+        matches!(name, "default" | image::ALIAS)
             || self.routing.aliases.contains_key(name)
             || catalogue.model(name).is_some()
             || catalogue.embedding(name).is_some()
+            || catalogue.image_model(name).is_some()
             || catalogue.family(name).is_some()
             || catalogue.models().iter().any(upstream)
             || self.providers.iter().any(of_provider)
@@ -201,6 +210,7 @@ impl Registry {
             entry,
             named_by,
             stands_in: false,
+            image: None,
         }
     }
 
@@ -218,6 +228,7 @@ impl Provider {
             models: vec![EMBEDDED_MODEL.to_owned()],
             takes_any: false,
             embeddings: Vec::new(),
+            images: Vec::new(),
             price: None,
             missing: None,
         }

@@ -1,7 +1,7 @@
 //! Resolves a model's name to the providers to call, in order.
 
-use super::{Provider, ProviderKind, Registry};
-use crate::{EMBEDDED_MODEL, Fault, ModelEntry, Price};
+use super::{ImageProperties, Provider, ProviderKind, Registry};
+use crate::{CallPrice, EMBEDDED_MODEL, Fault, ModelEntry, Price};
 
 /// Origin of a candidate's upstream name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,9 +35,19 @@ pub struct Candidate {
     pub named_by: NamedBy,
     /// Whether it is in the place of the requested model, as the settings allow.
     pub stands_in: bool,
+    /// What is known of it as an image model; `None` for others.
+    pub image: Option<Box<ImageProperties>>,
 }
 
 impl Candidate {
+    /// Returns the price of a call; `None` if it is unknown.
+    pub fn call_price(&self) -> Option<CallPrice> {
+        match &self.image {
+            Some(image) => image.price.map(CallPrice::Images),
+            None => self.price.map(CallPrice::Tokens),
+        }
+    }
+
     fn standing_in(self) -> Self {
         Self { stands_in: true, ..self }
     }

@@ -206,6 +206,7 @@ fn provider(settings: &ProviderSettings) -> Result<Provider, RegistryError> {
         models,
         takes_any,
         embeddings: Vec::new(),
+        images: Vec::new(),
         price: settings.price,
         missing: key.filter(|_| !settings.has_key).cloned(),
     })

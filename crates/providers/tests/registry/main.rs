@@ -6,6 +6,7 @@
     reason = "a test that cannot go on fails; clippy.toml exempts only the test functions themselves"
 )]
 
+mod images;
 mod properties;
 mod routing;
 

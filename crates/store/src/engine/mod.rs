@@ -147,7 +147,8 @@ impl Store for SledStore {
     fn snapshot(&self, to: &mut dyn Write) -> Result<u64, StoreError> {
         let _quiet = self.writer.pause();
         let mut out = SnapshotWriter::start(to, self.engine.group()?)?;
-        self.engine.for_each(|tree, key, rec| out.record(tree, key, &rec))?;
+        self.engine
+            .for_each(|tree, key, rec| if tree.is_backed_up() { out.record(tree, key, &rec) } else { Ok(()) })?;
         out.finish()
     }
 

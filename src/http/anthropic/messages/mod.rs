@@ -17,6 +17,7 @@ use crate::chat;
 use crate::error::sets::{Anthropic, BodyErrors, RunErrors};
 use crate::error::{ErrorMessages, HttpError};
 use crate::guard::{ChatB, Metered};
+use crate::media::inline::inline_pictures;
 use crate::respond::RequestId;
 use crate::sse::{StreamForm, frame};
 use events::MessageEvents;
@@ -47,7 +48,9 @@ pub async fn create(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let Metered { body, reservation, .. } = request;
-    let call = chat::gateway_request(&http, Some(body.model.clone()), body.request(), &reservation)?;
+    let mut request = body.request();
+    inline_pictures(&app, &http, &mut request).await?;
+    let call = chat::gateway_request(&http, Some(body.model.clone()), request, &reservation)?;
     if body.stream {
         let estimate = reservation.prompt();
         let (id, failed_id) = (id.0.clone(), id.0.clone());

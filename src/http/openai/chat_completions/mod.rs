@@ -20,6 +20,7 @@ use crate::chat::tags::BodyTags;
 use crate::error::sets::{OpenAi, RunErrors};
 use crate::error::{Dialect, HttpError, body as error_body};
 use crate::guard::{ChatB, Metered};
+use crate::media::inline::inline_pictures;
 use crate::sse::{StreamForm, frame};
 use chunks::ChunkWriter;
 use response::UsageB;
@@ -51,7 +52,8 @@ pub async fn complete(
     chat::check_extensions(&app, &body.extensions)?;
     http.extensions_mut().insert(BodyTags(body.tags.clone()));
     let temperature = app.live().config.chat.default_temperature.value();
-    let request = body.request(sent, ChatDefaults { temperature, ..chat::defaults(&app) });
+    let mut request = body.request(sent, ChatDefaults { temperature, ..chat::defaults(&app) });
+    inline_pictures(&app, &http, &mut request).await?;
     let call = chat::gateway_request(&http, Some(body.model.clone()), request, &reservation)?;
     let (id, created) = (new_id(IdKind::ChatCompletion), app.clock.now().seconds());
     if body.stream {

@@ -17,6 +17,7 @@ use crate::chat::tags::BodyTags;
 use crate::error::HttpError;
 use crate::error::sets::{OpenAi, RunErrors};
 use crate::guard::{ChatB, Metered};
+use crate::media::inline::inline_pictures;
 use crate::sse::{Frames, StreamForm};
 use events::ResponseEvents;
 
@@ -39,7 +40,9 @@ pub async fn create(
 ) -> Result<HttpResponse, HttpError> {
     let Metered { body, reservation, .. } = request;
     http.extensions_mut().insert(BodyTags(body.tags.clone()));
-    let call = chat::gateway_request(&http, Some(body.model.clone()), body.request(), &reservation)?;
+    let mut request = body.request();
+    inline_pictures(&app, &http, &mut request).await?;
+    let call = chat::gateway_request(&http, Some(body.model.clone()), request, &reservation)?;
     let created = app.clock.now();
     if body.stream {
         let (fields, clock) = (body.repeated_fields(), app.clock.clone());

@@ -65,7 +65,16 @@ impl ServerEnv {
 fn entry<'a>(key: &'a str, model: &'a str, cost_nanos: Option<u64>) -> Entry<'a> {
     let usage = Usage { prompt_tokens: 10, completion_tokens: 5, estimated: false };
     let attribution = Attribution::default();
-    Entry { at: test_world::START, key_id: key, attribution, model_id: model, outcome: Outcome::Ok, usage, cost_nanos }
+    Entry {
+        at: test_world::START,
+        key_id: key,
+        attribution,
+        model_id: model,
+        outcome: Outcome::Ok,
+        usage,
+        images: 0,
+        cost_nanos,
+    }
 }
 
 fn reserve(nanos: u64, key_limit: Option<u64>, model_limit: Option<u64>) -> Reserve {

@@ -125,7 +125,7 @@ impl Model {
 
     /// Writes a line with its attribution, as it is encoded.
     fn write_for(&mut self, attribution: Attribution<'_>, line: &JournalLine<'_>) -> u64 {
-        let bytes = line.encode_for(attribution);
+        let bytes = line.encode_for(attribution, 0);
         self.number += 1;
         count(&mut self.ledger, self.number, &bytes, &self.disk).unwrap();
         self.lines.push((self.number, bytes));
@@ -211,6 +211,7 @@ impl Model {
         }
         let Held { id, key, model, .. } = self.held.remove(place);
         let abandoned = Abandoned {
+            images: 0,
             at: self.now,
             key_id: key,
             attribution: attribution_of(key, model),

@@ -1,0 +1,56 @@
+//! Measures one picture from words to PNG, by size and quality, and the reading of words alone. Run with
+//! `cargo bench -p muster-media --bench sketch -- <folder of data files>`.
+
+use std::error::Error;
+use std::hint::black_box;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use muster_media::sketch::{Prompt, Quality, Size, Sketcher};
+
+const PROMPTS: [&str; 4] = [
+    "three red cars and an elephant beside a house in the rain",
+    "a black cat on a chair under the moon",
+    "fünf gelbe Autos in der Stadt bei Nacht",
+    "沙漠里的两只骆驼和一棵仙人掌",
+];
+const ROUNDS: u32 = 5;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let folder = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let folder =
+        folder.map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../models-cache")), PathBuf::from);
+    let (pictures, names) =
+        (std::fs::read(folder.join("pictures.json"))?, std::fs::read(folder.join("picture-names.json"))?);
+    let start = Instant::now();
+    let sketcher = Sketcher::open(&pictures, &names)?;
+    println!("open: {:.0} ms", start.elapsed().as_secs_f64() * 1e3);
+    let start = Instant::now();
+    sketcher.warm();
+    println!("all languages: {:.0} ms", start.elapsed().as_secs_f64() * 1e3);
+    let (_, read) = time(|text| drop(black_box(sketcher.plan(text, None))));
+    println!("reading alone: {read:.2} ms");
+    for size in Size::ALL {
+        for quality in [Quality::Standard, Quality::Hd] {
+            let (most, mean) =
+                time(|text| drop(black_box(sketcher.draw(&Prompt { text, size, quality, ..Prompt::default() }))));
+            println!("{} {quality:?}: mean {mean:.0} ms, most {most:.0} ms", size.text());
+        }
+    }
+    Ok(())
+}
+
+/// The longest and the mean time of one call, in milliseconds.
+fn time(run: impl Fn(&str)) -> (f64, f64) {
+    let (mut most, mut sum) = (0.0_f64, 0.0);
+    for _ in 0..ROUNDS {
+        for text in PROMPTS {
+            let start = Instant::now();
+            run(text);
+            let took = start.elapsed().as_secs_f64() * 1e3;
+            most = most.max(took);
+            sum += took;
+        }
+    }
+    (most, sum / f64::from(ROUNDS * PROMPTS.len() as u32))
+}
