@@ -271,7 +271,9 @@ mod tests {
                     set(&mut table, &["server", "tls", "key"].map(str::to_owned), "b.pem".into());
                 }
                 // What phrases is a provider that is configured.
-                if ["medical.phrasing", "medical.providers", "media.moderation"].contains(&name.as_str()) {
+                if ["medical.phrasing", "medical.providers", "medical.image_providers", "media.moderation"]
+                    .contains(&name.as_str())
+                {
                     let provider =
                         "id = \"other\"\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\nmodels = [\"m\"]";
                     let provider: Table = toml::from_str(provider).unwrap();

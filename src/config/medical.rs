@@ -49,7 +49,9 @@ pub struct Medical {
     /// Providers that may see medical content.
     pub providers: Vec<String>,
     pub send: Sent,
-    /// Seconds after which the rules' text stands in for a model's.
+    /// Providers that may see pictures of requests that permit it.
+    pub image_providers: Vec<String>,
+    /// Seconds after which the answer goes out without what a model wrote.
     pub phrasing_seconds: u64,
     /// What kept conversations are sealed with: `MUSTER_MEDICAL_KEY`.
     #[serde(skip)]
@@ -67,6 +69,7 @@ impl Default for Medical {
             phrasing: Phrasing::Rules,
             providers: Vec::new(),
             send: Sent::Facts,
+            image_providers: Vec::new(),
             phrasing_seconds: 20,
             key: None,
         }
@@ -98,11 +101,15 @@ impl Medical {
         if !(1..=120).contains(&self.phrasing_seconds) {
             return bad("phrasing_seconds", "takes 1 to 120".to_owned());
         }
-        for id in &self.providers {
+        let lists = [
+            ("providers", &self.providers, "the embedded model neither phrases nor translates"),
+            ("image_providers", &self.image_providers, "the embedded model reads no pictures of patients"),
+        ];
+        for (name, id, why) in lists.iter().flat_map(|(name, ids, why)| ids.iter().map(move |id| (name, id, why))) {
             match providers.iter().find(|provider| provider.id == *id) {
                 Some(provider) if provider.kind != "embedded" => {}
-                Some(_) => return bad("providers", "the embedded model neither phrases nor translates".to_owned()),
-                None => return bad("providers", format!("`{id}` is the id of no [[provider]]")),
+                Some(_) => return bad(name, (*why).to_owned()),
+                None => return bad(name, format!("`{id}` is the id of no [[provider]]")),
             }
         }
         if self.phrasing == Phrasing::Model && self.providers.is_empty() {

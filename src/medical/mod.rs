@@ -1,5 +1,6 @@
 //! The medical interface: starts its parts and keeps them tested.
 
+mod findings;
 mod key;
 mod phrasing;
 

@@ -1,5 +1,5 @@
-//! Explanations and translations of a model: asked of the providers that the operator has named, checked, and refused at
-//! the slightest doubt.
+//! Calls of the providers that the operator has named for medical content, and the explanations and translations of their
+//! models: checked, and refused at the slightest doubt.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -71,21 +71,52 @@ impl ProviderCalls {
     pub fn of(app: &web::Data<App>, http: &HttpRequest) -> Result<Option<Self>, HttpError> {
         let live = app.live();
         let settings = &live.config.medical;
-        // Without a provider there would be no rule, and no rule allows all.
-        if settings.phrasing == Phrasing::Rules || settings.providers.is_empty() {
+        if settings.phrasing == Phrasing::Rules {
             return Ok(None);
         }
+        Self::to(app, http, None, settings.providers.clone())
+    }
+
+    /// Returns calls that only these providers get; `None` if there are none.
+    ///
+    /// # Errors
+    /// `Invalid` for tags of a wrong form.
+    pub(super) fn to(
+        app: &web::Data<App>,
+        http: &HttpRequest,
+        model: Option<&str>,
+        providers: Vec<String>,
+    ) -> Result<Option<Self>, HttpError> {
+        // Without a provider there would be no rule, and no rule allows all.
+        if providers.is_empty() {
+            return Ok(None);
+        }
+        let live = app.live();
+        let settings = &live.config.medical;
         let reservation = Reservation::uncounted(Estimate::default());
-        let mut template = chat::gateway_request(http, None, ChatRequest::default(), &reservation)?;
-        let allowed: Vec<String> = settings.providers.iter().map(|id| format!("{id}/*")).collect();
+        let mut template = chat::gateway_request(http, model.map(str::to_owned), ChatRequest::default(), &reservation)?;
+        let allowed: Vec<String> = providers.iter().map(|id| format!("{id}/*")).collect();
         let Some(spend) = &mut template.spend else { return Ok(None) };
         spend.models = ModelRules::of(spend.models.lists().chain([allowed.as_slice()]));
         // What is kept for other requests would be data at rest.
         template.cache = None;
         template.retries = Some(0);
         let limit = Duration::from_secs(settings.phrasing_seconds);
-        let (providers, sent) = (settings.providers.clone(), settings.send);
-        Ok(Some(Self { app: app.clone(), template, owner: caller_of(http)?.key.id.clone(), providers, sent, limit }))
+        let (owner, sent) = (caller_of(http)?.key.id.clone(), settings.send);
+        Ok(Some(Self { app: app.clone(), template, owner, providers, sent, limit }))
+    }
+
+    /// When the calls of a request that begin now have to be answered.
+    pub(super) fn deadline(&self) -> Instant {
+        Instant::now() + self.limit
+    }
+
+    /// What a provider gets of a message.
+    const fn sent(&self) -> &'static str {
+        match self.sent {
+            Sent::Facts => "facts",
+            Sent::RedactedText => "redacted_text",
+        }
     }
 
     /// Asks for an explanation of facts. A text that fails a check is asked for once more with the reason.
@@ -96,12 +127,12 @@ impl ProviderCalls {
             vec![Message::text(Role::System, gate::instructions()), Message::text(Role::User, facts_text)];
         let mut explained = Explained::default();
         let mut rejected = BTreeSet::new();
-        let deadline = Instant::now() + self.limit;
-        if !self.note("explanation").await {
+        let deadline = self.deadline();
+        if !self.note("explanation", self.sent()).await {
             return explained;
         }
         for _ in 0..ATTEMPTS {
-            let Some(answer) = self.ask(&messages, deadline).await else { break };
+            let Some(answer) = self.write(&messages, deadline).await else { break };
             add(&mut explained.usage, answer.usage);
             explained.provider = Some(answer.provider_id);
             explained.model = Some(answer.model_id);
@@ -128,8 +159,8 @@ impl ProviderCalls {
         let mut translated = Translated::default();
         let mut rejected = BTreeSet::new();
         let mut done = Vec::new();
-        let deadline = Instant::now() + self.limit;
-        if !self.note("translation").await {
+        let deadline = self.deadline();
+        if !self.note("translation", self.sent()).await {
             return translated;
         }
         'paragraphs: for paragraph in paragraphs {
@@ -138,7 +169,7 @@ impl ProviderCalls {
                 Message::text(Role::User, *paragraph),
             ];
             for _ in 0..ATTEMPTS {
-                let Some(answer) = self.ask(&messages, deadline).await else { break 'paragraphs };
+                let Some(answer) = self.write(&messages, deadline).await else { break 'paragraphs };
                 add(&mut translated.usage, answer.usage);
                 translated.provider = Some(answer.provider_id);
                 translated.model = Some(answer.model_id);
@@ -164,8 +195,7 @@ impl ProviderCalls {
     }
 
     /// Writes into the audit log that something is sent. If that is not durable, nothing is sent.
-    async fn note(&self, what: &str) -> bool {
-        let send = if self.sent == Sent::RedactedText { "redacted_text" } else { "facts" };
+    pub(super) async fn note(&self, what: &str, send: &str) -> bool {
         let sending = Sending {
             owner: self.owner.clone(),
             request_id: self.template.request_id.clone(),
@@ -178,16 +208,21 @@ impl ProviderCalls {
         noted.is_ok()
     }
 
+    /// Lets a model write the next message of a chat.
+    async fn write(&self, messages: &[Message], deadline: Instant) -> Option<CompletedChat> {
+        let (messages, max_tokens) = (messages.to_vec(), Some(MAX_TOKENS));
+        self.ask(ChatRequest { messages, max_tokens, ..ChatRequest::default() }, deadline).await
+    }
+
     /// Calls the providers; `None` if none answers in time. What they were asked is in no log, metric or span.
-    async fn ask(&self, messages: &[Message], deadline: Instant) -> Option<CompletedChat> {
+    pub(super) async fn ask(&self, request: ChatRequest, deadline: Instant) -> Option<CompletedChat> {
         let left = deadline.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())?;
-        let request =
-            ChatRequest { messages: messages.to_vec(), max_tokens: Some(MAX_TOKENS), ..ChatRequest::default() };
-        let estimate = chat::estimate(&self.app, &request.prompt_parts(), MAX_TOKENS);
+        let max_tokens = request.max_tokens.unwrap_or(MAX_TOKENS);
+        let estimate = chat::estimate(&self.app, &request.prompt_parts(), max_tokens);
         let mut call = self.template.clone();
         if let Some(spend) = &mut call.spend {
             let prompt_tokens = u32::try_from(estimate.prompt).unwrap_or(u32::MAX);
-            spend.max_usage = Usage { prompt_tokens, completion_tokens: MAX_TOKENS, estimated: true };
+            spend.max_usage = Usage { prompt_tokens, completion_tokens: max_tokens, estimated: true };
         }
         call.request = Arc::new(request);
         call.deadline = Some(left);
@@ -211,7 +246,7 @@ impl ProviderCalls {
                 if let Some(span) = &span {
                     span.refused(&refused);
                 }
-                tracing::warn!(kind = ?refused.error.kind, "no provider phrased: the rules' text stands in");
+                tracing::warn!(kind = ?refused.error.kind, "no provider answered: the rules' answer stands without it");
                 None
             }
             Err(_) => None,

@@ -18,6 +18,7 @@ use crate::app::App;
 use crate::error::HttpError;
 use crate::error::sets::{BodyErrors, Medical};
 use crate::guard::{MedicalCancer, Sent, acting};
+use crate::medical::ProviderCalls;
 
 /// What this answer adds.
 #[derive(Debug, Clone, Serialize)]
@@ -28,15 +29,21 @@ pub struct Assessed {
     pub images: Vec<ImageBlock>,
 }
 
-/// Told where a request permits what no operator has configured.
+/// Warnings where a request permits an outside service that was not asked, or did not answer.
 const NOT_CONFIGURED: &str = "external_processing_not_configured: no outside service for pictures is configured, and none \
      was asked.";
+const PROFESSIONALS_ONLY: &str = "external_processing_for_professionals: what an outside service writes is unverified, and \
+     only quoted with `audience` \"professional\": none was asked.";
+const FAILED: &str = "external_processing_failed: the outside service did not answer about at least one picture.";
+const NO_PIXELS: &str = "external_processing_no_pixels: DICOM pixels are not read and go to nobody.";
 
 /// Assess cancer referral criteria
 ///
 /// Returns which referral and test criteria of published guidance are met, published risk models where all their inputs are
 /// there, and what the bytes of pictures show: kind, dimensions, sharpness, metadata. No picture is interpreted, and what is
-/// not met excludes nothing. `Accept: application/fhir+json` returns a FHIR R5 RiskAssessment.
+/// not met excludes nothing. With `allowExternalImageProcessing` an outside service that the operator has configured is shown
+/// the pixels of PNG and JPEG pictures, encoded anew; what it writes is quoted as `providerFindings` and changes nothing else.
+/// `Accept: application/fhir+json` returns a FHIR R5 RiskAssessment.
 #[utoipa::path(post, path = "/api/medical/cancer-diagnosis", tag = "medical", operation_id = "assess_cancer",
     request_body = CancerRequest,
     responses((status = 200, description = "The assessment", content(
@@ -53,12 +60,45 @@ pub async fn assess(
     let Sent { body: Lenient { mut body, ignored }, .. } = request;
     let pictures = images::examine(&app.engines, body.images.take().unwrap_or_default(), &caller).await?;
     let jurisdiction = app.live().config.medical.jurisdiction.clone();
-    let answer = answer(&answering, body, &jurisdiction, &pictures, ignored)?;
+    let outside = body.allow_external_image_processing && !pictures.is_empty();
+    let professional = body.audience.unwrap_or(Audience::Professional) == Audience::Professional;
+    let mut answer = answer(&answering, body, &jurisdiction, &pictures, ignored)?;
     answering.finish();
+    if outside {
+        let warnings = match ProviderCalls::for_pictures(&app, &http)? {
+            None => vec![NOT_CONFIGURED],
+            Some(_) if !professional => vec![PROFESSIONALS_ONLY],
+            Some(calls) => quote(&app, &calls, pictures, &caller, &mut answer.own.images).await?,
+        };
+        answer.common.warnings.extend(warnings.into_iter().map(str::to_owned));
+    }
     if fhir::is_wanted(&http) {
         return Ok(fhir::response(&fhir::risk_assessment(&answer)));
     }
     Ok(HttpResponse::Ok().json(answer))
+}
+
+/// Adds what an outside service sees in the pictures that have pixels. Returns what is to be warned of.
+async fn quote(
+    app: &App,
+    calls: &ProviderCalls,
+    pictures: Vec<Examined>,
+    caller: &EngineCaller,
+    blocks: &mut [ImageBlock],
+) -> Result<Vec<&'static str>, HttpError> {
+    let (decodable, dicom): (Vec<_>, Vec<_>) =
+        pictures.into_iter().enumerate().partition(|(_, (picture, _))| picture.format().is_some());
+    let (indices, pictures): (Vec<_>, Vec<_>) = decodable.into_iter().map(|(at, (picture, _))| (at, picture)).unzip();
+    let pixels = images::pixels(&app.engines, pictures, caller).await?;
+    let findings = calls.findings(pixels).await;
+    let failed = findings.iter().any(Option::is_none);
+    for (at, found) in indices.into_iter().zip(findings) {
+        if let Some(block) = blocks.get_mut(at) {
+            block.provider_findings = found;
+        }
+    }
+    let warnings = [(failed, FAILED), (!dicom.is_empty(), NO_PIXELS)];
+    Ok(warnings.into_iter().filter(|(holds, _)| *holds).map(|(_, warning)| warning).collect())
 }
 
 fn answer(
@@ -69,16 +109,12 @@ fn answer(
     ignored: Vec<String>,
 ) -> Result<Answer<Assessed>, HttpError> {
     let base = answering.base;
-    let asks_outside = body.allow_external_image_processing && !pictures.is_empty();
     let (language, audience) = (body.language.unwrap_or("en"), body.audience.unwrap_or(Audience::Professional));
     let request = request(body, jurisdiction);
     let input = request.input(language, audience);
     let assessment = answering.assess(&input)?;
     let mut cites = Cites::new(base);
-    let mut common = common(base, &input, &assessment, &answering.setting, &mut cites);
-    if asks_outside {
-        common.warnings.push(NOT_CONFIGURED.to_owned());
-    }
+    let common = common(base, &input, &assessment, &answering.setting, &mut cites);
     let cancer = cancer(base, &input, &assessment, &request, &common.triage, &mut cites);
     let own = Assessed { cancer, images: blocks(pictures) };
     Ok(Answer { head: answering.head(), common, own, citations: cites.finish(), ignored: answering.ignored(ignored) })

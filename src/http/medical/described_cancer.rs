@@ -157,6 +157,19 @@ pub struct ImageCheck {
     issues: Vec<String>,
     /// Always `not_interpreted`.
     interpretation: String,
+    /// What an outside service wrote about it, where the operator has configured one and the request permits it.
+    #[schema(required = false)]
+    provider_findings: Option<ProviderFindings>,
+}
+
+/// What a provider's model wrote about a picture. It is quoted, and no other member depends on it.
+#[derive(Debug, ToSchema)]
+pub struct ProviderFindings {
+    provider: String,
+    model: String,
+    text: String,
+    /// Always false.
+    verified: bool,
 }
 
 /// The answer about cancer.

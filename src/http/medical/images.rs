@@ -2,12 +2,12 @@
 
 use futures::future::join_all;
 use muster_core::{Error, FieldError, Kind};
-use muster_media::Measures;
+use muster_media::{Measures, Rgb};
 use muster_medical::image::Picture;
 use muster_tasks::engine::{EngineCaller, Engines, JobCall};
 use serde_json::Value;
 
-use crate::pictures::{MEASURE, Measurement};
+use crate::pictures::{MEASURE, Measurement, VISION, read_output};
 
 /// A picture with the measures of its pixels; `None` for DICOM.
 pub type Examined = (Picture, Option<Measures>);
@@ -67,6 +67,19 @@ async fn measured(
         }
         Err(error) => refusal(error).map(Err),
     }
+}
+
+/// Decodes pictures that were measured before for an outside service: upright, on white, at most 2,048 pixels a side.
+///
+/// # Errors
+/// `Unavailable` or `RateLimited` if no process is free.
+pub async fn pixels(engines: &Engines, pictures: Vec<Picture>, caller: &EngineCaller) -> Result<Vec<Rgb>, Error> {
+    let decoded = pictures.into_iter().map(|picture| async {
+        let output = engines.run_job(JobCall { job: &VISION, input: picture.bytes, caller: caller.clone() }).await?;
+        let decoded = read_output(output).and_then(Result::ok);
+        decoded.ok_or_else(|| Error::new(Kind::Internal, "a picture that was measured cannot be decoded"))
+    });
+    join_all(decoded).await.into_iter().collect()
 }
 
 /// Why a picture is refused whose process was stopped; other errors are not the picture's.

@@ -63,7 +63,8 @@ pub(super) fn reason(error: &reqwest::Error) -> Reason {
             return Reason::Tls;
         }
         // A server without TLS closes the connection in the handshake.
-        let closed = error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == ErrorKind::UnexpectedEof);
+        let closed =
+            error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == ErrorKind::UnexpectedEof);
         if closed && secure {
             return Reason::Tls;
         }

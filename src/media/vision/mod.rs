@@ -17,6 +17,7 @@ use muster_models::{Detector, Moderator, Ocr};
 
 pub use engine::{EmbeddedModel, VisionEngine};
 pub use outcome::{AttemptA, Outcome, Payer};
+pub(crate) use prompt::data as jpeg_source;
 pub use provider::{estimate, is_configured};
 pub use result::VisionResult;
 pub use run::{VisionRequest, serve};

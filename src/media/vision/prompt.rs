@@ -17,7 +17,7 @@ pub(super) const ANSWER: u32 = 4_096;
 pub(super) const CATEGORIES: &[&str] = &["sexual", "violence", "self-harm", "hate", "harassment", "illicit"];
 
 /// The picture encoded anew: nothing else of its file goes to a provider.
-pub(super) fn data(picture: &Rgb) -> Option<ImageSource> {
+pub(crate) fn data(picture: &Rgb) -> Option<ImageSource> {
     let base64 = STANDARD.encode(encode::jpeg(picture)?);
     Some(ImageSource::Data { media_type: "image/jpeg".to_owned(), base64 })
 }

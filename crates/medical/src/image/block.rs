@@ -63,6 +63,19 @@ pub struct ImageBlock {
     /// Codes of what a reader has to know about the picture.
     pub issues: Vec<String>,
     pub interpretation: &'static str,
+    /// What a provider's model wrote about it, where the operator and the request permit that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider_findings: Option<ProviderFindings>,
+}
+
+/// What a provider's model wrote about a picture. It is quoted and changes nothing else.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ProviderFindings {
+    pub provider: String,
+    pub model: String,
+    pub text: String,
+    /// Always false.
+    pub verified: bool,
 }
 
 /// Fewest pixels of a side of a usable picture.
@@ -134,5 +147,6 @@ fn single(index: usize, picture: &Picture, measures: Option<&Measures>) -> Image
         usable: !blank && !small,
         issues: found.into_iter().filter(|(found, _)| *found).map(|(_, code)| code.to_owned()).collect(),
         interpretation: "not_interpreted",
+        provider_findings: None,
     }
 }
