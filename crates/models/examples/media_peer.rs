@@ -16,8 +16,8 @@ use muster_media::segments::{TextOptions, translate_text};
 use muster_models::translate::{NeuralSegments, Translator, find_pairs};
 use muster_models::{MediaManifest, Ocr};
 use pages::{Failure, Picture, models_folder};
-use rustix::time::{ClockId, clock_gettime};
 use rten::{ModelOptions, OpRegistry, RunOptions, ThreadPool, Value};
+use rustix::time::{ClockId, clock_gettime};
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]
@@ -92,8 +92,7 @@ impl Loaded {
                 }
                 let translator = self.pairs.get(&pair).ok_or("the pair is gone")?;
                 let glossary = Glossary::default();
-                let options =
-                    TextOptions { format: TextFormat::Text, to: &translator.pair().to, glossary: &glossary };
+                let options = TextOptions { format: TextFormat::Text, to: &translator.pair().to, glossary: &glossary };
                 measured(|| {
                     for text in &texts {
                         let mut engine = NeuralSegments::new(translator, &|| false);

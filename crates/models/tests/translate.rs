@@ -93,9 +93,10 @@ fn portuguese_becomes_english_of_the_expected_quality() {
 #[test]
 fn every_newline_and_url_is_kept() {
     let Some(cases) = cases("translation.jsonl") else { return };
-    for (id, source, sentence) in
-        [("translate-en-pt", "en", "Read more at {} before you go on."), ("translate-pt-en", "text", "Leia mais em {} antes.")]
-    {
+    for (id, source, sentence) in [
+        ("translate-en-pt", "en", "Read more at {} before you go on."),
+        ("translate-pt-en", "text", "Leia mais em {} antes."),
+    ] {
         let translator = load(id);
         let portuguese = cases.iter().filter(|case| text(case, "lang").starts_with("pt"));
         for (number, case) in portuguese.step_by(8).enumerate() {

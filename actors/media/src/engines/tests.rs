@@ -112,7 +112,7 @@ fn held(model: &ModelThread<usize>) -> (oneshot::Receiver<()>, mpsc::Sender<()>,
     let model = model.clone();
     let work = move |_: &mut usize, _: super::Stop<'_>| {
         begun.send(()).unwrap();
-        drop(released.recv());
+        let _ = released.recv();
     };
     (begins, release, tokio::spawn(async move { model.call(work).await }))
 }

@@ -42,11 +42,11 @@ fn serve<M>(load: &Load<M>, jobs: &Receiver<Job<M>>) {
                 if !model.as_mut().is_some_and(|model| call.run(model)) {
                     model = None;
                 }
-                drop(done.send(model.is_some()));
+                let _ = done.send(model.is_some());
             }
             Job::Unload(done) => {
                 model = None;
-                drop(done.send(()));
+                let _ = done.send(());
             }
         }
     }

@@ -20,7 +20,11 @@ fn executable(folder: &Path, name: &str, script: &str) -> PathBuf {
 
 /// In the place of the server's own program, which takes the network away: it becomes the program behind `--`.
 fn launcher(folder: &Path) -> PathBuf {
-    executable(folder, "launcher", "[ \"$1\" = offline ] || exit 9; while [ \"$1\" != -- ]; do shift; done; shift; exec \"$@\"")
+    executable(
+        folder,
+        "launcher",
+        "[ \"$1\" = offline ] || exit 9; while [ \"$1\" != -- ]; do shift; done; shift; exec \"$@\"",
+    )
 }
 
 fn scripted(folder: &Path, script: &str) -> Tesseract {
@@ -32,7 +36,7 @@ fn scripted(folder: &Path, script: &str) -> Tesseract {
 fn frozen_clock() -> mpsc::Sender<()> {
     tokio::time::pause();
     let (clock, dropped) = mpsc::channel::<()>();
-    tokio::task::spawn_blocking(move || drop(dropped.recv()));
+    tokio::task::spawn_blocking(move || dropped.recv().is_ok());
     clock
 }
 
@@ -44,7 +48,8 @@ fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-const LISTED: &str = "if [ \"$1\" = --list-langs ]; then printf 'List of available languages (3):\\neng\\nosd\\nrus\\n'; exit; fi
+const LISTED: &str =
+    "if [ \"$1\" = --list-langs ]; then printf 'List of available languages (3):\\neng\\nosd\\nrus\\n'; exit; fi
 if [ \"$4\" = 0 ]; then cat >/dev/null; printf 'Rotate: 0\\nScript: Cyrillic\\nScript confidence: 0.63\\n'; exit; fi";
 
 #[tokio::test]
