@@ -91,7 +91,7 @@ fn loaded(models: &[ModelThread<usize>]) -> Vec<usize> {
     (0..models.len()).filter(is_ready).collect()
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn the_model_used_least_recently_gives_its_place_to_the_fifth() {
     let models = five_of_four();
     for at in [0, 1, 2, 3, 0] {
@@ -117,7 +117,7 @@ fn held(model: &ModelThread<usize>) -> (oneshot::Receiver<()>, mpsc::Sender<()>,
     (begins, release, tokio::spawn(async move { model.call(work).await }))
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn while_all_run_the_fifth_waits_and_a_client_that_leaves_waits_no_more() {
     let models = five_of_four();
     let mut running = Vec::new();
@@ -153,7 +153,7 @@ async fn while_all_run_the_fifth_waits_and_a_client_that_leaves_waits_no_more() 
     }
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn clients_that_left_make_room_in_the_queue_of_32() {
     let (model, _) = counter(ModelOptions::default());
     let (begins, release, first) = held(&model);
