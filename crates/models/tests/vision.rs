@@ -1,6 +1,7 @@
 //! The models of vision, on pictures drawn here and on the open cases where those are present.
 
 #![cfg(feature = "vision")]
+#![allow(clippy::unwrap_used, reason = "a test's helpers may fail it")]
 
 mod pages;
 

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::sleep;
 
 use super::call::Call;
-use super::service::{Counts, ModelError, ModelOptions, ModelState};
+use super::service::{ModelError, ModelOptions, ModelState};
 use super::slots::Slot;
 use super::thread::Job;
 
@@ -21,7 +21,6 @@ pub(super) struct ModelActor<M> {
     incoming: mpsc::Receiver<Box<dyn Call<M>>>,
     jobs: Sender<Job<M>>,
     state: watch::Sender<ModelState>,
-    counts: Arc<Counts>,
     waiting: VecDeque<Box<dyn Call<M>>>,
     is_loaded: bool,
     slot: Option<Slot>,
@@ -43,10 +42,9 @@ impl<M: 'static> ModelActor<M> {
         incoming: mpsc::Receiver<Box<dyn Call<M>>>,
         jobs: Sender<Job<M>>,
         state: watch::Sender<ModelState>,
-        counts: Arc<Counts>,
     ) -> Self {
         let (waiting, is_loaded, slot, is_open) = (VecDeque::new(), false, None, true);
-        Self { name, options, incoming, jobs, state, counts, waiting, is_loaded, slot, is_open }
+        Self { name, options, incoming, jobs, state, waiting, is_loaded, slot, is_open }
     }
 
     /// Serves calls until the last handle is dropped.

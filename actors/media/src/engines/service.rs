@@ -162,8 +162,7 @@ impl<M: 'static> ModelThread<M> {
         let (calls, incoming) = mpsc::channel(queue.max(1));
         let (publisher, state) = watch::channel(ModelState::Absent);
         let jobs = thread::start(Box::new(load))?;
-        runtime
-            .spawn(ModelActor::new(Arc::clone(&name), options, incoming, jobs, publisher, Arc::clone(&counts)).run());
+        runtime.spawn(ModelActor::new(Arc::clone(&name), options, incoming, jobs, publisher).run());
         Ok(Self { name, queue, calls, state, counts })
     }
 
