@@ -255,13 +255,18 @@ fn clusters(scene: &Scene, measures: &[Measure]) -> Vec<Cluster> {
             clusters.extend((0..figure.count).map(|_| row(index, 1, *measure)));
             continue;
         }
-        let mut cluster = row(index, figure.count, *measure);
-        for (other, place) in followers {
-            if let (Some(figure), Some(measure)) = (scene.figures.get(other), measures.get(other)) {
-                cluster = join(cluster, row(other, figure.count, *measure), place);
+        let mut group = Group::new(row(index, figure.count, *measure));
+        // Those at one side stand next to one another.
+        for place in Place::ALL {
+            let here = followers.iter().filter(|(_, other)| other == place);
+            let rows = here.filter_map(|(other, _)| {
+                Some(row(*other, scene.figures.get(*other)?.count, *measures.get(*other)?))
+            });
+            if let Some(rows) = rows.reduce(side_by_side) {
+                group.join(rows, *place);
             }
         }
-        clusters.push(cluster);
+        clusters.push(group.cluster);
     }
     clusters
 }
@@ -278,43 +283,71 @@ fn row(figure: usize, count: u8, measure: Measure) -> Cluster {
     Cluster { layer: measure.layer, width, height: measure.height, parts: parts.collect() }
 }
 
-/// Adds a row to a cluster at a side of it.
-fn join(base: Cluster, row: Cluster, place: Place) -> Cluster {
-    let fit =
-        |width: f32, height: f32| (base.width * width / row.width).min(base.height * height / row.height).min(1.0);
-    let (scale, x, y, grounded) = match place {
-        Place::On => {
-            let scale = fit(1.0, 1.0);
-            (scale, (base.width - row.width * scale) / 2.0, -base.height * 0.95, false)
-        }
-        Place::Above => {
-            let scale = fit(1.2, 1.0);
-            (scale, (base.width - row.width * scale) / 2.0, -base.height - 0.3, false)
-        }
-        Place::Under => {
-            let scale = fit(0.62, 0.42);
-            (scale, (base.width - row.width * scale) / 2.0, 0.0, true)
-        }
-        Place::Front => {
-            let scale = fit(0.7, 0.6);
-            (scale, base.width * 0.08, 0.0, true)
-        }
-        Place::Behind => (1.0, base.width * 0.55, -base.height * 0.14, false),
-        Place::Left => (1.0, -row.width - GAP, 0.0, true),
-        Place::Right | Place::Beside => (1.0, base.width + GAP, 0.0, true),
-    };
-    let moved =
-        row.parts.iter().map(|part| Sprite { grounded: part.grounded && grounded, ..scaled(*part, x, y, scale) });
-    let mut parts: Vec<Sprite> = if place == Place::Behind {
-        moved.chain(base.parts).collect()
-    } else {
-        base.parts.into_iter().chain(moved).collect()
-    };
-    let left = parts.iter().map(|part| part.area.x).fold(0.0, f32::min);
-    for part in &mut parts {
-        part.area.x -= left;
+/// Two clusters as one, the second to the right of the first.
+fn side_by_side(left: Cluster, right: Cluster) -> Cluster {
+    let offset = left.width + GAP / 2.0;
+    let moved = right.parts.iter().map(|part| scaled(*part, offset, 0.0, 1.0));
+    Cluster {
+        layer: left.layer,
+        width: offset + right.width,
+        height: left.height.max(right.height),
+        parts: left.parts.iter().copied().chain(moved).collect(),
     }
-    let width = parts.iter().map(|part| part.area.x + part.area.width).fold(0.0, f32::max);
-    let height = parts.iter().map(|part| -part.area.y).fold(0.0, f32::max);
-    Cluster { layer: base.layer, width, height, parts }
+}
+
+/// A figure with those that relate to it.
+#[derive(Debug)]
+struct Group {
+    cluster: Cluster,
+    /// The figure itself: its left edge in the cluster, its width and height.
+    left: f32,
+    width: f32,
+    height: f32,
+}
+
+impl Group {
+    fn new(base: Cluster) -> Self {
+        Self { left: 0.0, width: base.width, height: base.height, cluster: base }
+    }
+
+    /// Adds a row at a side of the figure.
+    fn join(&mut self, row: Cluster, place: Place) {
+        let (width, height) = (self.width, self.height);
+        let fit = |wide: f32, tall: f32| (width * wide / row.width).min(height * tall / row.height).min(1.0);
+        let centred = |scale: f32| self.left + (width - row.width * scale) / 2.0;
+        let (scale, x, y, grounded) = match place {
+            Place::On => {
+                let scale = fit(1.0, 1.0);
+                (scale, centred(scale), -height * 0.95, false)
+            }
+            Place::Above => {
+                let scale = fit(1.2, 1.0);
+                (scale, centred(scale), -self.cluster.height - 0.3, false)
+            }
+            Place::Under => {
+                let scale = fit(1.0, 0.42);
+                (scale, centred(scale), 0.0, true)
+            }
+            Place::Front => {
+                let scale = fit(0.7, 0.6);
+                (scale, self.left + width * 0.08, 0.0, true)
+            }
+            Place::Behind => (1.0, self.left + width * 0.55, -height * 0.14, false),
+            Place::Left => (1.0, -row.width - GAP, 0.0, true),
+            Place::Right | Place::Beside => (1.0, self.cluster.width + GAP, 0.0, true),
+        };
+        let moved =
+            row.parts.iter().map(|part| Sprite { grounded: part.grounded && grounded, ..scaled(*part, x, y, scale) });
+        let own = std::mem::take(&mut self.cluster.parts);
+        let mut parts: Vec<Sprite> =
+            if place == Place::Behind { moved.chain(own).collect() } else { own.into_iter().chain(moved).collect() };
+        let left = parts.iter().map(|part| part.area.x).fold(0.0, f32::min);
+        for part in &mut parts {
+            part.area.x -= left;
+        }
+        self.left -= left;
+        self.cluster.width = parts.iter().map(|part| part.area.x + part.area.width).fold(0.0, f32::max);
+        self.cluster.height = parts.iter().map(|part| -part.area.y).fold(0.0, f32::max);
+        self.cluster.parts = parts;
+    }
 }

@@ -2,7 +2,9 @@
 
 use super::concepts::Concept;
 use super::fold::{hash, stem_hash};
+use super::kinds::Kinds;
 use super::names::{Language, Rank};
+use super::scene::Colour;
 use super::tokens::{Token, join};
 
 /// Words of one name, at most.
@@ -20,7 +22,7 @@ pub(super) enum Meaning {
     },
     Concept(Concept),
     /// A colour that is also the name of a picture (orange, rose).
-    ColourOrPicture(super::scene::Colour, u16),
+    ColourOrPicture(Colour, u16),
     Unknown,
 }
 
@@ -127,11 +129,11 @@ impl Reader<'_> {
         let picture = self.language.find(hash);
         let weight = |rank: Rank| if rank < Rank::Keyword { 10 } else { 7 };
         let (meaning, weight) = match (concept, picture) {
-            (Some(Concept::Colour(colour)), Some((rank, picture))) => {
+            (Some(Concept::Colour(colour)), Some((rank, picture))) if is_namesake(colour, rank, picture) => {
                 (Meaning::ColourOrPicture(colour, picture), weight(rank))
             }
             (Some(Concept::Picture(picture)), _) => (Meaning::Picture { picture, plural: is_plural(raw) }, 10),
-            (Some(Concept::Vague), _) => (Meaning::Concept(Concept::Vague), 5),
+            (Some(Concept::Vague), _) => (Meaning::Concept(Concept::Vague), 10),
             (Some(Concept::Stop), _) => (Meaning::Concept(Concept::Stop), 6),
             (Some(concept), _) => (Meaning::Concept(concept), 10),
             (None, Some((rank, picture))) => {
@@ -174,6 +176,12 @@ impl Reader<'_> {
         self.reading.elements.push(Element { meaning: Meaning::Unknown, raw, clause: first.clause, clamped: false });
         length
     }
+}
+
+/// Whether a colour word also names the thing from which the colour has its name: a picture of just this name (rose),
+/// or an orange. Other pictures that have the word among their keywords only have the colour.
+fn is_namesake(colour: Colour, rank: Rank, picture: u16) -> bool {
+    rank < Rank::Keyword || (colour == Colour::Orange && Kinds::get().find("🍊") == Some(picture))
 }
 
 /// A count in digits of any script that is common with them, cut to nine; zero is no count.

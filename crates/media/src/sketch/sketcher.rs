@@ -183,10 +183,11 @@ impl Sketcher {
         }
         let mut canvas = Canvas::new(prompt.size, prompt.quality)?;
         let mut warnings = plan.warnings;
-        warnings.extend(poster::draw(&mut canvas, prompt.text, prompt.size, &mut Rng::new(seed))?);
+        let poster = poster::draw(&mut canvas, prompt.text, prompt.size, &mut Rng::new(seed))?;
+        warnings.extend(poster.warnings);
         Ok(Drawing {
             png: canvas.png(prompt.size)?,
-            revised_prompt: "A poster of the words; no picture was found for them.".to_owned(),
+            revised_prompt: poster.about.to_owned(),
             unmatched: plan.unmatched,
             warnings,
             seed,
