@@ -29,6 +29,11 @@ impl Stage {
         }
     }
 
+    /// The line below which things can stand: on the beach below the water.
+    pub(super) fn ground(&self) -> f32 {
+        self.horizon() + self.height * if self.setting == Setting::Beach { 0.13 } else { 0.03 }
+    }
+
     /// The shorter side, by which things are sized.
     pub(super) fn least(&self) -> f32 {
         self.width.min(self.height)

@@ -58,8 +58,8 @@ pub(super) fn words(names: &Table) -> Vec<(Colour, String)> {
             .filter_map(|(colour, emoji)| Some((*colour, parts(names.get(*emoji)?.first()?))))
             .filter(|(_, parts)| !parts.is_empty())
             .collect();
-        // In a family of two the other name is all there is to compare with.
-        let least = if family.len() == 2 { 1 } else { 2 };
+        // The word for the shape is in most names; two colours may end in the same letter by chance.
+        let least = (named.len() / 2).max(1);
         for (colour, name) in &named {
             let others: Vec<&[String]> =
                 named.iter().filter(|(other, _)| other != colour).map(|(_, name)| name.as_slice()).collect();
@@ -159,7 +159,15 @@ mod tests {
 
     #[test]
     fn scripts_without_spaces_are_compared_by_character() {
-        let names = table(&[("🔴", &["วงกลมสีแดง"]), ("🟡", &["วงกลมสีเหลือง"]), ("🟢", &["วงกลมสีเขียว"]), ("🟣", &["วงกลมสีม่วง"])]);
+        let names = table(&[
+            ("🔴", &["วงกลมสีแดง"]),
+            ("🟠", &["วงกลมสีส้ม"]),
+            ("🟡", &["วงกลมสีเหลือง"]),
+            ("🟢", &["วงกลมสีเขียว"]),
+            ("🔵", &["วงกลมสีน้ำเงิน"]),
+            ("🟣", &["วงกลมสีม่วง"]),
+            ("⚫", &["วงกลมสีดำ"]),
+        ]);
         let found = words(&names);
         for word in ["แดง", "สีแดง"] {
             assert!(found.contains(&(Colour::Red, word.to_owned())), "{word} in {found:?}");

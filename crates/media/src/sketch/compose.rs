@@ -132,7 +132,8 @@ impl Composer<'_> {
             let Some(element) = self.elements.get(index).filter(|_| !self.is_absent(index)) else { continue };
             match element.meaning {
                 Meaning::Concept(Concept::Count(count)) => {
-                    let target = self.target(index, self.count_last && self.follows_noun(index));
+                    let backwards = self.count_last && self.follows_noun(index) && !self.is_attribute(index);
+                    let target = self.target(index, backwards);
                     if let Some(noun) = target.and_then(|target| self.nouns.get_mut(target)?.as_mut()) {
                         noun.count.get_or_insert(count);
                         if element.clamped {
@@ -160,6 +161,13 @@ impl Composer<'_> {
             Some(noun) => noun.colour = Some(colour),
             None => self.unmatched(index),
         }
+    }
+
+    /// Whether a count is joined to the noun after it (`三匹の猫`).
+    fn is_attribute(&self, index: usize) -> bool {
+        let after = self.elements.iter().skip(index + 1);
+        let mut after = after.skip_while(|element| element.meaning == Meaning::Concept(Concept::Measure));
+        after.next().is_some_and(|element| element.raw == "の")
     }
 
     /// Whether the element before, particles left out, is a noun.

@@ -51,7 +51,7 @@ impl Concepts {
                     let (word, stem) = key(word, folder);
                     entries.push((hash(word.as_bytes()), concept));
                     // A stem of a function word would swallow nouns.
-                    if !matches!(concept, Concept::Stop | Concept::Vague | Concept::Relation(_) | Concept::Measure | Concept::Negation) {
+                    if !matches!(concept, Concept::Stop | Concept::Relation(_) | Concept::Measure | Concept::Negation) {
                         entries.extend(stem.map(|stem| (stem_hash(&stem), concept)));
                     }
                 }

@@ -77,8 +77,14 @@ struct Cluster {
     parts: Vec<Sprite>,
 }
 
-/// Places the figures of a checked scene on a canvas.
-pub(super) fn place(scene: &Scene, measures: &[Measure], canvas: (f32, f32), rng: &mut Rng) -> Layout {
+/// Places the figures of a checked scene on a canvas; nothing that stands does so above the line `ground`.
+pub(super) fn place(
+    scene: &Scene,
+    measures: &[Measure],
+    canvas: (f32, f32),
+    ground: f32,
+    rng: &mut Rng,
+) -> Layout {
     let clusters = clusters(scene, measures);
     let of = |layer: Layer| clusters.iter().filter(|cluster| cluster.layer == layer).cloned().collect::<Vec<_>>();
     let (sky, back, front, flyers) = (of(Layer::Sky), of(Layer::Back), of(Layer::Front), of(Layer::Flyers));
@@ -96,7 +102,8 @@ pub(super) fn place(scene: &Scene, measures: &[Measure], canvas: (f32, f32), rng
     let split = if sky.is_empty() || flyers.is_empty() { None } else { Some(0.56) };
     let sky_area = area(split.unwrap_or(0.05), 0.95, air_top, air_bottom - 0.04);
     let flyer_area = area(0.05, split.unwrap_or(0.95), air_top + 0.03, air_bottom);
-    let back_area = if front.is_empty() { area(0.04, 0.96, 0.14, 0.84) } else { area(0.02, 0.98, 0.12, 0.67) };
+    let back_bottom = if front.is_empty() { 0.84 } else { (ground / height).max(0.64) + 0.03 };
+    let back_area = if front.is_empty() { area(0.04, 0.96, 0.14, 0.84) } else { area(0.02, 0.98, 0.12, back_bottom) };
     let front_top = if !back.is_empty() {
         0.58
     } else if sky.is_empty() && flyers.is_empty() {
@@ -118,10 +125,10 @@ pub(super) fn place(scene: &Scene, measures: &[Measure], canvas: (f32, f32), rng
     };
     let back_cap = if front.is_empty() { Cap { unit: 0.3, height: 0.66 } } else { Cap { unit: 0.19, height: 0.54 } };
     Layout {
-        sky: pack(sky, sky_area, 2, air.scale(least), rng),
-        back: pack(back, back_area, 1, back_cap.scale(least), rng),
-        front: pack(front, front_area, 4, front_cap.scale(least), rng),
-        flyers: pack(flyers, flyer_area, 3, air.scale(least), rng),
+        sky: pack(sky, sky_area, 2, air.scale(least), None, rng),
+        back: pack(back, back_area, 1, back_cap.scale(least), None, rng),
+        front: pack(front, front_area, 4, front_cap.scale(least), Some(ground), rng),
+        flyers: pack(flyers, flyer_area, 3, air.scale(least), None, rng),
     }
 }
 
@@ -142,8 +149,16 @@ impl Cap {
 /// Space between clusters, in units.
 const GAP: f32 = 0.14;
 
-/// Places clusters in the number of rows that lets them be largest; tall ones stand behind.
-fn pack(mut clusters: Vec<Cluster>, area: Area, most_rows: usize, cap: Cap, rng: &mut Rng) -> Vec<Block> {
+/// Places clusters in the number of rows that lets them be largest; tall ones stand behind. No row stands above the line
+/// `ground`, if there is one.
+fn pack(
+    mut clusters: Vec<Cluster>,
+    area: Area,
+    most_rows: usize,
+    cap: Cap,
+    ground: Option<f32>,
+    rng: &mut Rng,
+) -> Vec<Block> {
     let tallest = clusters.iter().map(|cluster| cluster.height).fold(0.0, f32::max);
     if clusters.is_empty() || tallest <= 0.0 {
         return Vec::new();
@@ -157,7 +172,11 @@ fn pack(mut clusters: Vec<Cluster>, area: Area, most_rows: usize, cap: Cap, rng:
         let rows = split(&clusters, count);
         let width = rows.iter().map(|row| row_width(row) + GAP * (row.len() + 1) as f32).fold(0.0, f32::max);
         let height: f32 = rows.iter().map(|row| row_height(row)).sum::<f32>() + GAP * (count - 1) as f32;
-        let scale = (area.width / width).min(area.height / height).min(limit);
+        let mut scale = (area.width / width).min(area.height / height).min(limit);
+        if let Some(ground) = ground.filter(|_| rows.len() > 1) {
+            let near: f32 = rows.iter().skip(1).map(|row| row_height(row) + GAP).sum();
+            scale = scale.min((area.y + area.height - ground).max(1.0) / near);
+        }
         // A further row must be worth it.
         if best.as_ref().is_none_or(|(other, _)| scale > other * 1.08) {
             best = Some((scale, rows));
@@ -165,7 +184,8 @@ fn pack(mut clusters: Vec<Cluster>, area: Area, most_rows: usize, cap: Cap, rng:
     }
     let Some((scale, rows)) = best else { return Vec::new() };
     let height: f32 = rows.iter().map(|row| row_height(row)).sum::<f32>() + GAP * rows.len().saturating_sub(1) as f32;
-    let mut bottom = area.y + area.height - (area.height - height * scale).max(0.0) * 0.25;
+    let slack = if ground.is_some() && rows.len() > 1 { 0.0 } else { 0.25 };
+    let mut bottom = area.y + area.height - (area.height - height * scale).max(0.0) * slack;
     let mut blocks = Vec::new();
     for row in rows.iter().rev() {
         blocks.splice(0..0, place_row(row, area, bottom, scale, rng));
@@ -234,12 +254,23 @@ fn scaled(part: Sprite, x: f32, bottom: f32, scale: f32) -> Sprite {
 /// A picture alone is a cluster; figures that relate to one another are one together.
 fn clusters(scene: &Scene, measures: &[Measure]) -> Vec<Cluster> {
     let layer = |index: usize| measures.get(index).map(|measure| measure.layer);
+    let beside = |target: usize| -> f32 {
+        let those = scene.figures.iter().zip(measures).filter(|(figure, _)| {
+            figure.relation.is_some_and(|relation| relation.place == Place::Beside && relation.to == target)
+        });
+        those.map(|(figure, measure)| f32::from(figure.count) * measure.width).sum()
+    };
     // What is in the sky stays there, whatever stands below it.
     let relation = |index: usize| {
         let relation = scene.figures.get(index)?.relation?;
         let bound = matches!(layer(index)?, Layer::Front | Layer::Back | Layer::Flyers)
             && matches!(layer(relation.to)?, Layer::Front | Layer::Back);
-        bound.then_some(relation)
+        // Many beside a house would be one long row with it, and so small; in a row of their own before it they are
+        // large.
+        let apart = relation.place == Place::Beside
+            && layer(index)? != layer(relation.to)?
+            && beside(relation.to) > measures.get(relation.to)?.width * 1.5;
+        (bound && !apart).then_some(relation)
     };
     let mut clusters = Vec::new();
     for (index, (figure, measure)) in scene.figures.iter().zip(measures).enumerate() {

@@ -1,7 +1,7 @@
 //! Reads a prompt in one language: longest match of names, keywords and concepts.
 
 use super::concepts::Concept;
-use super::fold::{hash, stem_hash};
+use super::fold::{hash, is_continuous, stem_hash};
 use super::kinds::Kinds;
 use super::names::{Language, Rank};
 use super::scene::Colour;
@@ -68,6 +68,9 @@ struct Reader<'a> {
     reading: Reading,
 }
 
+/// Weight of a match by name, at least; one by keyword has less.
+const NAMED: u32 = 9;
+
 /// A match and how much a letter of it counts.
 struct Found {
     meaning: Meaning,
@@ -107,6 +110,8 @@ impl Reader<'_> {
             return Some(Found { meaning: Meaning::Concept(Concept::Count(count)), weight: 0 });
         }
         self.by_hash(hash(word.as_bytes()), &last.raw, 0)
+            .filter(|found| !is_fragment(found, length, &word))
+            .filter(|found| length == 1 || !self.is_phrase_of_concepts(found, folded))
             .or_else(|| {
                 let stems: Option<Vec<&str>> = self.stems.get(at..at + length)?.iter().map(Option::as_deref).collect();
                 let stem = join(stems?.into_iter().zip(tokens.iter().map(|token| token.continuous)));
@@ -124,15 +129,26 @@ impl Reader<'_> {
             })
     }
 
+    /// Whether a keyword of several words says no more than its words do one by one ("in the rain": an umbrella).
+    fn is_phrase_of_concepts(&self, found: &Found, folded: &[String]) -> bool {
+        found.weight < NAMED && folded.iter().all(|word| self.language.concepts.find(hash(word.as_bytes())).is_some())
+    }
+
     fn by_hash(&self, hash: u64, raw: &str, loss: u32) -> Option<Found> {
         let concept = self.language.concepts.find(hash);
-        let picture = self.language.find(hash);
+        let picture = self.language.find(hash).filter(|(rank, _)| {
+            *rank < Rank::Keyword || self.language.code != "en" || !is_gerund(raw)
+        });
         let weight = |rank: Rank| if rank < Rank::Keyword { 10 } else { 7 };
         let (meaning, weight) = match (concept, picture) {
             (Some(Concept::Colour(colour)), Some((rank, picture))) if is_namesake(colour, rank, picture) => {
                 (Meaning::ColourOrPicture(colour, picture), weight(rank))
             }
             (Some(Concept::Picture(picture)), _) => (Meaning::Picture { picture, plural: is_plural(raw) }, 10),
+            // An ending may make a noun of it (swimmer): then the name of a picture is meant.
+            (Some(Concept::Vague), Some((Rank::Name | Rank::NameStem, picture))) if loss > 0 => {
+                (Meaning::Picture { picture, plural: is_plural(raw) }, 10)
+            }
             (Some(Concept::Vague), _) => (Meaning::Concept(Concept::Vague), 10),
             (Some(Concept::Stop), _) => (Meaning::Concept(Concept::Stop), 6),
             (Some(concept), _) => (Meaning::Concept(concept), 10),
@@ -176,6 +192,22 @@ impl Reader<'_> {
         self.reading.elements.push(Element { meaning: Meaning::Unknown, raw, clause: first.clause, clamped: false });
         length
     }
+}
+
+/// Whether a keyword is so short that it is found inside other words of Thai, Lao, Burmese and Khmer, which have no
+/// spaces between them and are no pictograms.
+fn is_fragment(found: &Found, length: usize, word: &str) -> bool {
+    let spaceless = |c: char| is_continuous(c) && u32::from(c) < 0x3000;
+    found.weight < NAMED && length < 3 && word.contains(spaceless)
+}
+
+/// English words in -ing that name a thing.
+const THINGS_IN_ING: &[&str] = &["building", "ceiling", "clothing", "duckling", "dumpling", "painting", "pudding", "wedding"];
+
+/// Whether an English word is the -ing form of a verb: as a keyword it says what is done with a thing (a fishing rod).
+fn is_gerund(raw: &str) -> bool {
+    let word = raw.to_lowercase();
+    word.len() > 5 && word.ends_with("ing") && !THINGS_IN_ING.contains(&word.as_str())
 }
 
 /// Whether a colour word also names the thing from which the colour has its name: a picture of just this name (rose),

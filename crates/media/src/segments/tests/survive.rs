@@ -65,7 +65,8 @@ const HTML_UNITS: &[&str] = &[
 fn lost(text: &str, translated: &str, units: &[&str]) -> Vec<String> {
     let changed = |unit: &&&str| translated.matches(**unit).count() != text.matches(**unit).count();
     let mut lost: Vec<String> = units.iter().filter(changed).map(|unit| (*unit).to_owned()).collect();
-    let ends = |text: &str| text.chars().filter(|it| matches!(it, '\n' | '\r')).collect::<String>();
+    // In any order: an engine may move a mark that has line ends in it.
+    let ends = |text: &str| ['\n', '\r'].map(|end| text.matches(end).count());
     if ends(text) != ends(translated) {
         lost.push("line ends".to_owned());
     }
@@ -215,7 +216,7 @@ proptest! {
     }
 
     #[test]
-    fn line_ends_stay_in_order_in_any_structure(
+    fn line_ends_survive_in_any_structure(
         parts in prop::collection::vec(prop::sample::select(PARTS), 0..40),
         kind in ENGINES,
     ) {
