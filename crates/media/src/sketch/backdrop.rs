@@ -149,8 +149,10 @@ fn clouds(out: &mut String, stage: &Stage, rng: &mut Rng) {
         (TimeOfDay::Sunrise | TimeOfDay::Sunset, _) => "#ffd9c2",
         _ => "#ffffff",
     };
+    // Few clouds leave the sun free, which stands on the right.
+    let share = if stage.weather == Weather::Clear { 0.72 } else { 1.0 };
     for index in 0..count {
-        let slot = stage.width / count as f32;
+        let slot = stage.width * share / count as f32;
         let x = slot * (index as f32 + rng.between(0.2, 0.8));
         let y = stage.height * rng.between(0.07, 0.27);
         let r = stage.least() * rng.between(0.035, 0.055);

@@ -77,7 +77,10 @@ impl Composer<'_> {
             let is_thing = |at: usize| {
                 self.elements.get(at).is_some_and(|element| match element.meaning {
                     Meaning::Concept(concept) => {
-                        matches!(concept, Concept::Setting(_) | Concept::Time(_) | Concept::Weather(_) | Concept::Picture(_))
+                        matches!(
+                            concept,
+                            Concept::Setting(_) | Concept::Time(_) | Concept::Weather(_) | Concept::Picture(_)
+                        )
                     }
                     Meaning::Unknown => is_said(&element.raw),
                     Meaning::Picture { .. } | Meaning::ColourOrPicture(..) => true,
@@ -105,7 +108,9 @@ impl Composer<'_> {
 
     /// Nouns first; a colour that is also a picture is a noun unless a noun stands beside it.
     fn find_nouns(&mut self) {
-        for (index, element) in self.elements.iter().enumerate().filter(|(index, _)| !self.absent.get(*index).is_some_and(|it| *it)) {
+        for (index, element) in
+            self.elements.iter().enumerate().filter(|(index, _)| !self.absent.get(*index).is_some_and(|it| *it))
+        {
             let picture = match element.meaning {
                 Meaning::Picture { picture, plural } => Some((picture, plural)),
                 Meaning::ColourOrPicture(_, picture) if !self.is_beside_noun(index) => Some((picture, false)),
@@ -232,10 +237,13 @@ impl Composer<'_> {
     fn fellow(&self, from: usize, to: usize, place: Place) -> Option<usize> {
         let joined = |index: &usize| {
             let element = self.elements.get(*index);
-            element.is_some_and(|element| matches!(element.meaning, Meaning::Concept(Concept::Stop | Concept::Count(_) | Concept::Colour(_))))
+            element.is_some_and(|element| {
+                matches!(element.meaning, Meaning::Concept(Concept::Stop | Concept::Count(_) | Concept::Colour(_)))
+            })
         };
         let words: Vec<usize> = (0..from).rev().take_while(joined).collect();
-        let and = words.iter().any(|index| self.elements.get(*index).is_some_and(|it| it.raw.eq_ignore_ascii_case("and")));
+        let and =
+            words.iter().any(|index| self.elements.get(*index).is_some_and(|it| it.raw.eq_ignore_ascii_case("and")));
         let fellow = from.checked_sub(words.len() + 1).filter(|_| and)?;
         let height = |index: usize| {
             let noun = self.nouns.get(index).and_then(Option::as_ref)?;

@@ -78,13 +78,7 @@ struct Cluster {
 }
 
 /// Places the figures of a checked scene on a canvas; nothing that stands does so above the line `ground`.
-pub(super) fn place(
-    scene: &Scene,
-    measures: &[Measure],
-    canvas: (f32, f32),
-    ground: f32,
-    rng: &mut Rng,
-) -> Layout {
+pub(super) fn place(scene: &Scene, measures: &[Measure], canvas: (f32, f32), ground: f32, rng: &mut Rng) -> Layout {
     let clusters = clusters(scene, measures);
     let of = |layer: Layer| clusters.iter().filter(|cluster| cluster.layer == layer).cloned().collect::<Vec<_>>();
     let (sky, back, front, flyers) = (of(Layer::Sky), of(Layer::Back), of(Layer::Front), of(Layer::Flyers));
@@ -290,9 +284,8 @@ fn clusters(scene: &Scene, measures: &[Measure]) -> Vec<Cluster> {
         // Those at one side stand next to one another.
         for place in Place::ALL {
             let here = followers.iter().filter(|(_, other)| other == place);
-            let rows = here.filter_map(|(other, _)| {
-                Some(row(*other, scene.figures.get(*other)?.count, *measures.get(*other)?))
-            });
+            let rows = here
+                .filter_map(|(other, _)| Some(row(*other, scene.figures.get(*other)?.count, *measures.get(*other)?)));
             if let Some(rows) = rows.reduce(side_by_side) {
                 group.join(rows, *place);
             }

@@ -52,7 +52,9 @@ pub(super) fn draw(canvas: &mut Canvas, text: &str, size: Size, rng: &mut Rng) -
     }
     let about = match (words.is_empty(), warnings.contains(&Warning::ScriptWithoutGlyphs)) {
         (true, _) => "A poster without words; no picture was found for them, and the font has none of their letters.",
-        (false, true) => "A poster of the words, without the letters that the font lacks; no picture was found for them.",
+        (false, true) => {
+            "A poster of the words, without the letters that the font lacks; no picture was found for them."
+        }
         (false, false) => "A poster of the words; no picture was found for them.",
     };
     Ok(Poster { about, warnings })

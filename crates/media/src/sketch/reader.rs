@@ -110,8 +110,6 @@ impl Reader<'_> {
             return Some(Found { meaning: Meaning::Concept(Concept::Count(count)), weight: 0 });
         }
         self.by_hash(hash(word.as_bytes()), &last.raw, 0)
-            .filter(|found| !is_fragment(found, length, &word))
-            .filter(|found| length == 1 || !self.is_phrase_of_concepts(found, folded))
             .or_else(|| {
                 let stems: Option<Vec<&str>> = self.stems.get(at..at + length)?.iter().map(Option::as_deref).collect();
                 let stem = join(stems?.into_iter().zip(tokens.iter().map(|token| token.continuous)));
@@ -127,6 +125,8 @@ impl Reader<'_> {
                         .or_else(|| self.by_hash(stem_hash(&self.language.folder.stem(form)?), &last.raw, 1))
                 })
             })
+            .filter(|found| !is_fragment(found, length, &word))
+            .filter(|found| length == 1 || !self.is_phrase_of_concepts(found, folded))
     }
 
     /// Whether a keyword of several words says no more than its words do one by one ("in the rain": an umbrella).
@@ -136,9 +136,10 @@ impl Reader<'_> {
 
     fn by_hash(&self, hash: u64, raw: &str, loss: u32) -> Option<Found> {
         let concept = self.language.concepts.find(hash);
-        let picture = self.language.find(hash).filter(|(rank, _)| {
-            *rank < Rank::Keyword || self.language.code != "en" || !is_gerund(raw)
-        });
+        let picture = self
+            .language
+            .find(hash)
+            .filter(|(rank, _)| *rank < Rank::Keyword || self.language.code != "en" || !is_gerund(raw));
         let weight = |rank: Rank| if rank < Rank::Keyword { 10 } else { 7 };
         let (meaning, weight) = match (concept, picture) {
             (Some(Concept::Colour(colour)), Some((rank, picture))) if is_namesake(colour, rank, picture) => {
@@ -202,7 +203,8 @@ fn is_fragment(found: &Found, length: usize, word: &str) -> bool {
 }
 
 /// English words in -ing that name a thing.
-const THINGS_IN_ING: &[&str] = &["building", "ceiling", "clothing", "duckling", "dumpling", "painting", "pudding", "wedding"];
+const THINGS_IN_ING: &[&str] =
+    &["building", "ceiling", "clothing", "duckling", "dumpling", "painting", "pudding", "wedding"];
 
 /// Whether an English word is the -ing form of a verb: as a keyword it says what is done with a thing (a fishing rod).
 fn is_gerund(raw: &str) -> bool {

@@ -60,12 +60,8 @@ fn fog(out: &mut String, stage: &Stage) {
     let _ = write!(out, "<path fill=\"#e6ebee\" opacity=\".30\" d=\"M0 0h{w}v{h}H0z\"/>");
     // Banks that fade out upwards and downwards.
     for (y, tall, opacity) in [(0.34, 0.30, 0.75), (0.54, 0.26, 0.6), (0.72, 0.24, 0.45)] {
-        let _ = write!(
-            out,
-            "<path fill=\"url(#f)\" opacity=\"{opacity}\" d=\"M0 {:.0}h{w}v{:.0}H0z\"/>",
-            y * h,
-            tall * h
-        );
+        let _ =
+            write!(out, "<path fill=\"url(#f)\" opacity=\"{opacity}\" d=\"M0 {:.0}h{w}v{:.0}H0z\"/>", y * h, tall * h);
     }
 }
 

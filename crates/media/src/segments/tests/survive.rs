@@ -75,10 +75,7 @@ fn lost(text: &str, translated: &str, units: &[&str]) -> Vec<String> {
 
 #[test]
 fn documents_keep_code_tags_urls_and_line_ends_whatever_the_engine_does() {
-    let documents = [
-        (MARKDOWN, MARKDOWN_UNITS, TextFormat::Markdown),
-        (HTML, HTML_UNITS, TextFormat::Html),
-    ];
+    let documents = [(MARKDOWN, MARKDOWN_UNITS, TextFormat::Markdown), (HTML, HTML_UNITS, TextFormat::Html)];
     for (text, units, format) in documents {
         for unit in units {
             assert!(text.contains(unit), "the document has {unit:?}");
@@ -95,7 +92,11 @@ fn documents_keep_code_tags_urls_and_line_ends_whatever_the_engine_does() {
 #[test]
 fn documents_are_translated_and_not_only_kept() {
     for (text, format, words) in [
-        (MARKDOWN, TextFormat::Markdown, ["FLOOD PLAN FOR", "FIRST, RUN:", "HARBOUR", "A FOOTNOTE WITH", "TRAILING BLANKS"]),
+        (
+            MARKDOWN,
+            TextFormat::Markdown,
+            ["FLOOD PLAN FOR", "FIRST, RUN:", "HARBOUR", "A FOOTNOTE WITH", "TRAILING BLANKS"],
+        ),
         (HTML, TextFormat::Html, ["FLOOD", "THE DESK", "AND WATER", "DONE,", "UNCLOSED"]),
     ] {
         let translated = run(text, format, &mut Scripted(str::to_uppercase)).text;
@@ -118,7 +119,9 @@ fn the_published_messages_keep_their_placeholders_whatever_the_engine_does() {
         let units: Vec<&str> = case["placeholders"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
         for text in ["en", "pt"].map(|language| case[language].as_str().unwrap()) {
             messages += 1;
-            for (kind, format) in ENGINES.flat_map(|kind| [(kind, TextFormat::Text), (kind, TextFormat::Markdown), (kind, TextFormat::Html)]) {
+            for (kind, format) in ENGINES
+                .flat_map(|kind| [(kind, TextFormat::Text), (kind, TextFormat::Markdown), (kind, TextFormat::Html)])
+            {
                 let translated = run(text, format, &mut Scripted(|segment: &str| hostile(kind, segment))).text;
                 let lost = lost(text, &translated, &units);
                 if !lost.is_empty() {
@@ -192,7 +195,14 @@ const PARTS: &[&str] = &[
     "12.5 %, 1 000,5 ",
     "%s",
     "{name}",
-    "*", "**", "_", "~~", "`", "[", "](u)", "![",
+    "*",
+    "**",
+    "_",
+    "~~",
+    "`",
+    "[",
+    "](u)",
+    "![",
     "Mr. Smith went. He did! ",
     "https://a.example/b_c?d=e ",
 ];

@@ -59,6 +59,11 @@ const CASES: &[(&str, &str, &[&str], &[&str])] = &[
     ("লাল হাতি", "bn", &["1 red 🐘"], &[]),
     ("ช้างสีแดง", "th", &["1 red 🐘"], &[]),
     ("three cats and two dogs under a tree", "en", &["3 🐈", "2 🐕", "1 🌳"], &[]),
+    ("桜と三匹の猫", "ja", &["1 🌸", "3 🐈"], &[]),
+    ("an astronaut riding a horse", "en", &["1 🧑‍🚀", "1 🐎"], &["riding"]),
+    ("a girl walks her dog", "en", &["1 👧", "1 🐕"], &["walks"]),
+    ("happiness", "en", &[], &["happiness"]),
+    ("สวัสดีปรัชญา", "th", &[], &["สวัสดีปรัชญา"]),
     ("a house without trees", "en", &["1 🏠"], &[]),
     ("una casa sin árboles", "es", &["1 🏠"], &[]),
     ("ein Haus ohne rote Autos und eine Katze", "de", &["1 🏠", "1 🐈"], &[]),
@@ -67,7 +72,8 @@ const CASES: &[(&str, &str, &[&str], &[&str])] = &[
 
 #[test]
 fn words_that_only_name_a_colour_draw_nothing() {
-    for text in ["green", "red and blue", "蓝色", "verde", "rouge", "grün", "黒い", "أخضر", "фиолетовый", "зелёный"] {
+    for text in ["green", "red and blue", "蓝色", "verde", "rouge", "grün", "黒い", "أخضر", "фиолетовый", "зелёный"]
+    {
         let plan = plan(text);
         assert_eq!(figures(&plan), [""; 0], "{text}");
         assert!(!plan.unmatched.is_empty(), "{text}");
@@ -116,6 +122,8 @@ fn setting_time_and_weather_are_read_in_every_main_language() {
         ("雨の夜の街と猫", Some(Setting::City), Some(TimeOfDay::Night), Some(Weather::Rain)),
         ("جمل في الصحراء عند الغروب", Some(Setting::Desert), Some(TimeOfDay::Sunset), None),
         ("जंगल में हाथी", Some(Setting::Forest), None, None),
+        ("лошадь под дождём", None, None, Some(Weather::Rain)),
+        ("a dog in the park on a sunny morning", Some(Setting::Park), Some(TimeOfDay::Sunrise), Some(Weather::Clear)),
         ("a lighthouse in fog at sunrise", None, Some(TimeOfDay::Sunrise), Some(Weather::Fog)),
     ];
     for (text, setting, time, weather) in cases {
