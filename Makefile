@@ -96,6 +96,13 @@ bench-retrieval: setup-build ## measure the search quality of semantic memory, o
 vision-accuracy: setup-build models ## character error rates of OCR, objects found and scores, on the cases of ../shared/media
 	@cargo run --release --quiet $(LOCKED) --package muster-models --example vision
 
+.PHONY: bench-media
+bench-media: setup-build models ## benchmark the models of media beside onnxruntime, Tesseract and a Python package, which it installs
+	@echo "== media"
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --requirement benches/media/requirements.txt
+	@cargo build --release --quiet $(LOCKED) --package muster-models --no-default-features --features translate,vision --example media_peer
+	@$(PYTHON) benches/media/run.py --target "$(TARGET)" $(BENCH_ARGS)
+
 .PHONY: bench-medical
 bench-medical: setup-build ## benchmark lookups of clinical protocols over HTTP
 	@echo "== medical"

@@ -14,7 +14,7 @@ const PROMPTS: [&str; 4] = [
     "fünf gelbe Autos in der Stadt bei Nacht",
     "沙漠里的两只骆驼和一棵仙人掌",
 ];
-const ROUNDS: u32 = 5;
+const ROUNDS: u32 = 10;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
@@ -28,29 +28,29 @@ fn main() -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
     sketcher.warm();
     println!("all languages: {:.0} ms", start.elapsed().as_secs_f64() * 1e3);
-    let (_, read) = time(|text| drop(black_box(sketcher.plan(text, None))));
+    let (read, _) = time(|text| drop(black_box(sketcher.plan(text, None))));
     println!("reading alone: {read:.2} ms");
     for size in Size::ALL {
         for quality in [Quality::Standard, Quality::Hd] {
-            let (most, mean) =
+            let (half, most) =
                 time(|text| drop(black_box(sketcher.draw(&Prompt { text, size, quality, ..Prompt::default() }))));
-            println!("{} {quality:?}: mean {mean:.0} ms, most {most:.0} ms", size.text());
+            println!("{} {quality:?}: p50 {half:.0} ms, p95 {most:.0} ms", size.text());
         }
     }
     Ok(())
 }
 
-/// The longest and the mean time of one call, in milliseconds.
+/// The median and the 95th percentile of the time of one call, in milliseconds.
 fn time(run: impl Fn(&str)) -> (f64, f64) {
-    let (mut most, mut sum) = (0.0_f64, 0.0);
+    let mut times = Vec::new();
     for _ in 0..ROUNDS {
         for text in PROMPTS {
             let start = Instant::now();
             run(text);
-            let took = start.elapsed().as_secs_f64() * 1e3;
-            most = most.max(took);
-            sum += took;
+            times.push(start.elapsed().as_secs_f64() * 1e3);
         }
     }
-    (most, sum / f64::from(ROUNDS * PROMPTS.len() as u32))
+    times.sort_by(f64::total_cmp);
+    let at = |share: f64| times.get((times.len() as f64 * share) as usize).copied().unwrap_or_default();
+    (at(0.5), at(0.95))
 }

@@ -25,15 +25,12 @@ use muster_models::MediaManifest;
 use muster_models::translate::{BATCH, NeuralSegments, TranslateError, TranslationPair, Translator, find_pairs};
 use serde_json::Value;
 
-/// Loads a pair of the manifest; prints how to get it if it is not there.
-fn load(id: &str) -> Option<Translator> {
+/// Loads a pair of the manifest; fails unless it is there.
+fn load(id: &str) -> Translator {
     let manifest = MediaManifest::embedded().unwrap();
     let model = manifest.get(id).unwrap();
-    if !model.is_present(&models_dir()) {
-        eprintln!("skipped: the model `{id}` is not there; run `make models`");
-        return None;
-    }
-    Some(Translator::load(&TranslationPair::of_model(&models_dir(), model).unwrap()).unwrap())
+    assert!(model.is_present(&models_dir()), "the model {id} is not there: run `make models`");
+    Translator::load(&TranslationPair::of_model(&models_dir(), model).unwrap()).unwrap()
 }
 
 /// Reads the open cases; prints that they are absent.
@@ -65,7 +62,8 @@ fn text<'a>(case: &'a Value, field: &str) -> &'a str {
 }
 
 fn check_quality(id: &str, source: &str, target: &str, at_least: f64) {
-    let (Some(translator), Some(cases)) = (load(id), cases("translation.jsonl")) else { return };
+    let Some(cases) = cases("translation.jsonl") else { return };
+    let translator = load(id);
     for language in ["pt", "pt-BR"] {
         let group: Vec<&Value> = cases.iter().filter(|case| text(case, "lang") == language).collect();
         if group.is_empty() {
@@ -92,8 +90,36 @@ fn portuguese_becomes_english_of_the_expected_quality() {
     check_quality("translate-pt-en", "text", "en", 73.0);
 }
 
+#[test]
+fn every_newline_and_url_is_kept() {
+    let Some(cases) = cases("translation.jsonl") else { return };
+    for (id, source, sentence) in [
+        ("translate-en-pt", "en", "Read more at {} before you go on."),
+        ("translate-pt-en", "text", "Leia mais em {} antes."),
+    ] {
+        let translator = load(id);
+        let portuguese = cases.iter().filter(|case| text(case, "lang").starts_with("pt"));
+        for (number, case) in portuguese.step_by(8).enumerate() {
+            let urls = [
+                format!("https://example.org/{number}/a_b?q=one%20two&x=1#part"),
+                format!("http://localhost:80{number}/"),
+                format!("www.example.com/page-{number}.html"),
+                format!("help{number}@example.org"),
+            ];
+            let sentences: Vec<String> = urls.iter().map(|url| sentence.replace("{}", url)).collect();
+            let whole = format!("{}\n\n{}\n", text(case, source), sentences.join("\n  "));
+            let translated = translate(&translator, &whole);
+            assert_eq!(translated.matches('\n').count(), whole.matches('\n').count(), "{translated}");
+            for url in &urls {
+                assert_eq!(translated.matches(url.as_str()).count(), 1, "{url} in {translated}");
+            }
+        }
+    }
+}
+
 fn check_placeholders(id: &str, source: &str) {
-    let (Some(translator), Some(cases)) = (load(id), cases("placeholders.jsonl")) else { return };
+    let Some(cases) = cases("placeholders.jsonl") else { return };
+    let translator = load(id);
     let (mut in_pieces, mut untranslated) = (0, 0);
     for case in &cases {
         let translated = translate_as(&translator, text(case, source), TextFormat::Text);
@@ -120,7 +146,7 @@ fn portuguese_messages_keep_all_placeholders() {
 
 #[test]
 fn words_alone_and_sentences_are_translated() {
-    let Some(translator) = load("translate-en-pt") else { return };
+    let translator = load("translate-en-pt");
     assert_eq!(translate(&translator, "Hello"), "Olá");
     assert_eq!(translate(&translator, "Hello\n\n  - Water\n"), "Olá\n\n  - Água\n");
     let document = "<p>The <b>hospital</b> is open.</p>\n<p>Call <a href=\"tel:112\">the rescue service</a> now.</p>";
@@ -134,7 +160,7 @@ fn words_alone_and_sentences_are_translated() {
 
 #[test]
 fn texts_of_other_scripts_and_lengths_end() {
-    let Some(translator) = load("translate-pt-en") else { return };
+    let translator = load("translate-pt-en");
     for text in ["", " \n\t\n ", "…", "مرحبا، كيف حالك اليوم؟", "今日はとても暑いです。水を飲んでください。", "🚒🚑"]
     {
         let translated = translate(&translator, text);
@@ -149,7 +175,7 @@ fn texts_of_other_scripts_and_lengths_end() {
 
 #[test]
 fn long_texts_are_translated_whole() {
-    let Some(translator) = load("translate-en-pt") else { return };
+    let translator = load("translate-en-pt");
     let sentence = "The water is rising and the people in the house need help, ";
     let long = format!("{}now.", sentence.repeat(20));
     assert!(translator.tokens(&long) > 127);
@@ -160,13 +186,13 @@ fn long_texts_are_translated_whole() {
 }
 
 #[test]
-fn a_stop_is_heard_between_batches() {
-    let Some(translator) = load("translate-en-pt") else { return };
-    let asked = Cell::new(0);
-    let stop = || asked.replace(asked.get() + 1) == 1;
+fn a_dropped_request_stops_between_batches() {
+    let translator = load("translate-en-pt");
+    let calls = Cell::new(0);
+    let stop = || calls.replace(calls.get() + 1) == 1;
     let segments = vec!["The water is rising."; 3 * BATCH];
     assert_eq!(translator.translate_batch(&segments, &stop), Err(TranslateError::Stopped));
-    assert_eq!(asked.get(), 2);
+    assert_eq!(calls.get(), 2);
     let glossary = Glossary::default();
     let options = TextOptions { format: TextFormat::Text, to: "pt", glossary: &glossary };
     let mut engine = NeuralSegments::new(&translator, &|| true);
@@ -176,7 +202,7 @@ fn a_stop_is_heard_between_batches() {
 
 #[test]
 fn the_same_batch_gives_the_same_translations_in_order() {
-    let Some(translator) = load("translate-en-pt") else { return };
+    let translator = load("translate-en-pt");
     let segments = ["The fire is near the school and the road is closed.", "Water.", "Where is the hospital?"];
     let together = translator.translate_batch(&segments, &|| false).unwrap();
     for (segment, translated) in segments.iter().zip(&together) {

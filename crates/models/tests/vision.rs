@@ -1,23 +1,35 @@
 //! The models of vision, on pictures drawn here and on the open cases where those are present.
 
 #![cfg(feature = "vision")]
+#![allow(clippy::unwrap_used, reason = "a test's helpers may fail it")]
 
 mod pages;
 
 use std::cell::Cell;
+use std::path::PathBuf;
 
 use muster_models::{
     DetectOptions, Detector, MAX_IMAGE_SIDE, MediaManifest, Moderator, Ocr, OcrPage, RgbImage, Rotation, VisionError,
 };
 use pages::{PageCase, PhotoCase, Picture, cases_folder, error_rate, models_folder, read_cases};
 
-/// Returns whether the model is there; the models are fetched by `make models`.
-fn is_present(id: &str) -> bool {
-    let is_present = MediaManifest::embedded().unwrap().get(id).unwrap().is_present(&models_folder());
-    if !is_present {
-        println!("skipped: the model {id} is not in models-cache");
+/// Folder of the models; fails unless they are there.
+fn models(ids: &[&str]) -> PathBuf {
+    let (folder, manifest) = (models_folder(), MediaManifest::embedded().unwrap());
+    for id in ids {
+        let is_present = manifest.get(id).unwrap().is_present(&folder);
+        assert!(is_present, "the model {id} is not in {}: run `make models`", folder.display());
     }
-    is_present
+    folder
+}
+
+fn ocr() -> Ocr {
+    Ocr::load(&models(&["ocr"])).unwrap()
+}
+
+fn detector_and_moderator() -> (Detector, Moderator) {
+    let folder = models(&["detect", "moderate"]);
+    (Detector::load(&folder).unwrap(), Moderator::load(&folder).unwrap())
 }
 
 fn drawn(width: u32, height: u32, pixel: impl Fn(u32, u32) -> [u8; 3]) -> Picture {
@@ -42,10 +54,7 @@ fn page(file: &str) -> Option<(Picture, String)> {
 
 #[test]
 fn pictures_without_text_are_empty_pages() {
-    if !is_present("ocr") {
-        return;
-    }
-    let ocr = Ocr::load(&models_folder()).unwrap();
+    let ocr = ocr();
     let white = drawn(300, 200, |_, _| [255; 3]);
     let disc = drawn(256, 256, |x, y| {
         if (x as i32 - 128).pow(2) + (y as i32 - 128).pow(2) < 6400 { [200, 30, 30] } else { [20, 60, 200] }
@@ -63,11 +72,7 @@ fn pictures_without_text_are_empty_pages() {
 
 #[test]
 fn drawn_shapes_hold_no_object_and_nothing_sexual() {
-    if !is_present("detect") || !is_present("moderate") {
-        return;
-    }
-    let detector = Detector::load(&models_folder()).unwrap();
-    let moderator = Moderator::load(&models_folder()).unwrap();
+    let (detector, moderator) = detector_and_moderator();
     for (width, height) in [(320, 240), (1, 1), (2048, 3), (3, 2048)] {
         let stripes =
             drawn(width, height, |x, y| if (x / 16 + y / 16) % 2 == 0 { [250, 250, 250] } else { [40, 90, 60] });
@@ -97,11 +102,8 @@ fn an_absent_model_says_how_it_is_fetched() {
 
 #[test]
 fn reading_stops_between_the_detector_and_the_lines() {
-    if !is_present("ocr") {
-        return;
-    }
     let Some((picture, _)) = page("ocr/page.png") else { return };
-    let ocr = Ocr::load(&models_folder()).unwrap();
+    let ocr = ocr();
     let calls = Cell::new(0);
     let after = |most: u32| move |calls: &Cell<u32>| calls.replace(calls.get() + 1) >= most;
     for most in [0, 1, 2] {
@@ -114,11 +116,8 @@ fn reading_stops_between_the_detector_and_the_lines() {
 
 #[test]
 fn an_english_page_is_read_in_every_direction() {
-    if !is_present("ocr") {
-        return;
-    }
     let Some((upright, text)) = page("ocr/page.png") else { return };
-    let ocr = Ocr::load(&models_folder()).unwrap();
+    let ocr = ocr();
     let expected = error_rate(&read(&ocr, &upright).text, &text);
     // An eighth line is cut off in the picture: what is read of it counts as wrong.
     assert!(expected <= 0.06, "{expected}");
@@ -137,12 +136,23 @@ fn an_english_page_is_read_in_every_direction() {
 }
 
 #[test]
-fn a_script_that_is_not_covered_is_reported() {
-    if !is_present("ocr") {
-        return;
+fn whole_pages_are_read_within_the_bounds_and_not_doubted() {
+    // All pages and their variants: `make vision-accuracy`.
+    for (file, at_most) in
+        [("ocr/guide-en-p20.png", 0.005), ("ocr/guide-zh-CN-p20.png", 0.005), ("ocr/typewriter.png", 0.03)]
+    {
+        let Some((picture, text)) = page(file) else { return };
+        let page = read(&ocr(), &picture);
+        let rate = error_rate(&page.text, &text);
+        assert!(rate <= at_most, "{file}: {rate} {}", page.text);
+        assert!(!page.script_not_covered, "{file}");
     }
+}
+
+#[test]
+fn a_script_that_is_not_covered_is_reported() {
     let Some((picture, _)) = page("ocr/guide-ru-p28.png") else { return };
-    let ocr = Ocr::load(&models_folder()).unwrap();
+    let ocr = ocr();
     // The upper part has Russian paragraphs; the whole page takes longer and says the same.
     let height = picture.height / 3;
     let bytes = (picture.width * height * 3) as usize;
@@ -152,15 +162,11 @@ fn a_script_that_is_not_covered_is_reported() {
 
 #[test]
 fn photographs_show_the_person_and_nothing_that_is_not_there() {
-    if !is_present("detect") || !is_present("moderate") {
-        return;
-    }
     let Some(folder) = cases_folder() else {
         println!("skipped: ../shared/media is absent");
         return;
     };
-    let detector = Detector::load(&models_folder()).unwrap();
-    let moderator = Moderator::load(&models_folder()).unwrap();
+    let (detector, moderator) = detector_and_moderator();
     for case in read_cases::<PhotoCase>(&folder.join("photos.jsonl")).unwrap() {
         let picture = Picture::open(&folder.join(&case.file)).unwrap();
         let objects = detector.detect(picture.view(), DetectOptions::default(), &|| false).unwrap();

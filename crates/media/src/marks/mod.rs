@@ -1,6 +1,5 @@
 //! What must survive a translation unchanged: URLs, e-mail addresses, code, placeholders, tags, mentions, emoji and
-//! terms of
-//! a glossary.
+//! terms of a glossary.
 
 mod glossary;
 pub(crate) mod markdown;
@@ -64,8 +63,7 @@ pub struct Mark {
 }
 
 /// Finds all marks of a text, in order, without overlap: of two that overlap the earlier one counts, of those that
-/// begin
-/// together the one whose kind comes first. Takes time in proportion to the text.
+/// begin together the one whose kind comes first. Takes time in proportion to the text.
 pub fn find(text: &str, format: TextFormat, glossary: &Glossary) -> Vec<Mark> {
     let mut found = patterns::find(text, format);
     found.extend(glossary.find(text));

@@ -61,11 +61,12 @@ pub(super) fn extend_opaque(text: &str, marks: &mut Vec<Mark>) {
     while let Some(mut mark) = all.next() {
         let tag = text.get(mark.range.clone()).unwrap_or_default();
         let (name, side) = if mark.kind == MarkKind::Tag { parse(tag) } else { (String::new(), TagSide::Alone) };
-        if side == TagSide::Open && is_opaque(&name, tag) {
-            if let Some(end) = element_end(text, &name, mark.range.end) {
-                mark.range.end = end;
-                while all.next_if(|inner| inner.range.start < end).is_some() {}
-            }
+        if side == TagSide::Open
+            && is_opaque(&name, tag)
+            && let Some(end) = element_end(text, &name, mark.range.end)
+        {
+            mark.range.end = end;
+            while all.next_if(|inner| inner.range.start < end).is_some() {}
         }
         kept.push(mark);
     }

@@ -104,6 +104,8 @@ fn give_way(marks: &mut Vec<Mark>, pairs: &[Pair]) {
 fn tokens(content: &str, marks: &[Mark], pairs: &[Pair], breaks: impl Iterator<Item = Range<usize>>) -> Vec<Token> {
     let of = |range: &Range<usize>| content.get(range.clone()).unwrap_or_default().to_owned();
     let mut events: Vec<(Range<usize>, Token)> = Vec::new();
+    let is_replaced =
+        |at: usize| marks.iter().any(|mark| mark.replacement.is_some() && mark.range.start < at && at < mark.range.end);
     for mark in marks {
         events.push((mark.range.clone(), Token::Mark(mark.replacement.clone().unwrap_or_else(|| of(&mark.range)))));
     }
@@ -116,8 +118,11 @@ fn tokens(content: &str, marks: &[Mark], pairs: &[Pair], breaks: impl Iterator<I
     let (mut tokens, mut at) = (Vec::new(), 0);
     for (range, token) in events {
         if range.start < at {
-            // A glossary's term over a line end: the line end is inside it. No other marks overlap.
-            if let (Token::Break(text), Some(Token::Mark(mark))) = (token, tokens.last_mut()) {
+            // Of a term of the glossary over a line end the translation stands here, which has none. Other marks, such
+            // as code over two lines, have theirs.
+            if let (Token::Break(text), Some(Token::Mark(mark))) = (token, tokens.last_mut())
+                && is_replaced(range.start)
+            {
                 mark.push_str(&text);
             }
             continue;

@@ -21,8 +21,7 @@ struct Slot {
 }
 
 /// A translation in progress: hands out requests, takes replies, returns segments in order. It asks nothing twice at
-/// once
-/// and ends after a bounded number of rounds.
+/// once and ends after a bounded number of rounds.
 #[derive(Debug)]
 pub struct Translation {
     target: Target,

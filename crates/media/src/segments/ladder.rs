@@ -111,6 +111,10 @@ impl Ladder {
     fn accept_masked(&mut self, reply: &SegmentReply, spelling: Spelling, target: &Target) -> Option<Outcome> {
         let sent = core::masked(&self.core.plain, spelling);
         let output = unended(&sent, &clean(&reply.text));
+        if output == clean(&sent) {
+            // Unchanged: so are its line ends and the width of its spaces.
+            return Some(Outcome { text: self.source.clone(), ..Outcome::default() });
+        }
         let output = cased(&self.core.plain, &output, &target.to);
         let restored = if output.is_empty() {
             None
@@ -150,7 +154,11 @@ impl Ladder {
         for (at, reply) in asked.iter().zip(replies) {
             let Some(slot) = texts.get_mut(*at) else { continue };
             let (lead, words, tail) = core_of(slot);
-            let output = cased(words, &unended(words, &clean(&reply.text)), &target.to);
+            let output = unended(words, &clean(&reply.text));
+            if output == clean(words) {
+                continue;
+            }
+            let output = cased(words, &output, &target.to);
             let Some(output) = plain(words, &output, target.format) else {
                 missed += 1;
                 continue;

@@ -3,16 +3,12 @@
 //! A text is cut into blocks, sentences and, where an engine's limit asks for it, parts of sentences. What must survive
 //! ([`crate::marks`]) goes to the engine as `XQ0`, `XQ1` … and must come back once each; else the segment is tried with
 //! `QZX0`, and else cut at the marks, so that the engine sees none. Tags around words follow the alignment of words
-//! where
-//! the engine states one; else the segment is cut at them too. Numbers are left to the engine, and marked in a second
-//! try
-//! where its digits differ. So the translation holds every mark, tag and line end of the text exactly once, whatever
-//! the
-//! engine returns.
+//! where the engine states one; else the segment is cut at them too. Numbers are left to the engine, and marked in a
+//! second try where its digits differ. So the translation holds every mark, tag and line end of the text exactly once,
+//! whatever the engine returns.
 //!
 //! [`Translation`] does no input or output: it hands out requests and takes replies, so that an engine may be a
-//! function, a
-//! process or a provider. [`translate_text`] drives it with a [`SegmentEngine`].
+//! function, a process or a provider. [`translate_text`] drives it with a [`SegmentEngine`].
 
 mod align;
 mod blocks;
@@ -110,8 +106,7 @@ pub struct FinishedSegment {
     /// Number of the segment, from 0.
     pub index: usize,
     /// The translation with what stands before it; the last one also with what stands after it. One after the other
-    /// they
-    /// are the translated text.
+    /// they are the translated text.
     pub translation: String,
 }
 

@@ -130,9 +130,8 @@ fn assemble(
     broken(parts, &core.breaks, &core.plain)
 }
 
-/// Puts line ends at the spaces of the text that are nearest to where they were, in proportion; what finds no space
-/// stands
-/// at the end.
+/// Puts line ends where they were, in proportion: at the nearest space, or between two characters of Han or Kana, which
+/// are written without spaces. What finds no such place stands at the end.
 fn broken(parts: Vec<Part>, breaks: &[Break], plain: &str) -> String {
     let length: usize = parts
         .iter()
@@ -142,21 +141,28 @@ fn broken(parts: Vec<Part>, breaks: &[Break], plain: &str) -> String {
         .sum();
     let mut wanted = breaks.iter().map(|line| (line.at * length.max(1) / plain.len().max(1), &line.text)).peekable();
     let mut broken = String::with_capacity(length + 16);
-    let mut at = 0;
+    let (mut at, mut before) = (0, None);
     for part in parts {
         match part {
             Part::Kept(text) => {
                 at += text.len();
+                before = None;
                 broken.push_str(&text);
             }
             Part::Text(text) => {
                 for character in text.chars() {
-                    let reached = character == ' ' && wanted.peek().is_some_and(|(target, _)| at + 4 >= *target);
+                    let spaceless = is_spaceless(character) && before.is_some_and(is_spaceless);
+                    let place = character == ' ' || spaceless;
+                    let reached = place && wanted.peek().is_some_and(|(target, _)| at + 4 >= *target);
                     match if reached { wanted.next() } else { None } {
-                        Some((_, line)) => broken.push_str(line),
+                        Some((_, line)) => {
+                            broken.push_str(line);
+                            broken.extend(spaceless.then_some(character));
+                        }
                         None => broken.push(character),
                     }
                     at += character.len_utf8();
+                    before = Some(character);
                 }
             }
         }
@@ -165,6 +171,11 @@ fn broken(parts: Vec<Part>, breaks: &[Break], plain: &str) -> String {
         broken.push_str(line);
     }
     broken
+}
+
+/// A character of Han or Kana, no punctuation.
+const fn is_spaceless(character: char) -> bool {
+    matches!(character, '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fa}' | '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{3ffff}')
 }
 
 /// Whether plain text holds a mark.

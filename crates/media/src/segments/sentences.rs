@@ -14,9 +14,8 @@ const ABBREVIATIONS: &[&str] = &[
 /// What stands for a mark while sentences are looked for: an upper-case letter of as many bytes.
 const LETTER: &str = "\u{ff21}";
 
-/// Sentences by the Unicode rules, without the white space around them; not after abbreviations, but also at
-/// tabulators and
-/// wide gaps, as between columns.
+/// Sentences by the Unicode rules, without the white space around them; not after abbreviations, but also at tabulators
+/// and wide gaps, as between columns.
 pub(super) fn split(plain: &str) -> Vec<Range<usize>> {
     let text = plain.replace(MARK, LETTER);
     let mut sentences: Vec<Range<usize>> = Vec::new();

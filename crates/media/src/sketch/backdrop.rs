@@ -29,6 +29,11 @@ impl Stage {
         }
     }
 
+    /// The line below which things can stand: on the beach below the water.
+    pub(super) fn ground(&self) -> f32 {
+        self.horizon() + self.height * if self.setting == Setting::Beach { 0.13 } else { 0.03 }
+    }
+
     /// The shorter side, by which things are sized.
     pub(super) fn least(&self) -> f32 {
         self.width.min(self.height)
@@ -144,8 +149,10 @@ fn clouds(out: &mut String, stage: &Stage, rng: &mut Rng) {
         (TimeOfDay::Sunrise | TimeOfDay::Sunset, _) => "#ffd9c2",
         _ => "#ffffff",
     };
+    // Few clouds leave the sun free, which stands on the right.
+    let share = if stage.weather == Weather::Clear { 0.72 } else { 1.0 };
     for index in 0..count {
-        let slot = stage.width / count as f32;
+        let slot = stage.width * share / count as f32;
         let x = slot * (index as f32 + rng.between(0.2, 0.8));
         let y = stage.height * rng.between(0.07, 0.27);
         let r = stage.least() * rng.between(0.035, 0.055);

@@ -15,6 +15,8 @@ const ADJECTIVE_LAST: &[&str] = &[
 ];
 /// Languages in which a number follows its noun.
 const COUNT_LAST: &[&str] = &["ko", "th", "ja", "sw", "my", "km", "yo", "ha"];
+/// Languages in which a negation follows its noun.
+const NEGATION_LAST: &[&str] = &["ja", "ko", "hi"];
 
 /// A scene as read from words.
 #[derive(Debug)]
@@ -41,9 +43,12 @@ pub(super) fn compose(elements: &[Element], language: &str) -> Composition {
         elements,
         adjective_last: ADJECTIVE_LAST.contains(&language),
         count_last: COUNT_LAST.contains(&language),
+        negation_last: NEGATION_LAST.contains(&language),
+        absent: vec![false; elements.len()],
         nouns: vec![None; elements.len()],
         composition: Composition { scene: Scene::default(), unmatched: Vec::new(), warnings: Vec::new() },
     };
+    composer.find_absent();
     composer.find_nouns();
     composer.bind();
     composer.relate();
@@ -55,15 +60,57 @@ struct Composer<'a> {
     elements: &'a [Element],
     adjective_last: bool,
     count_last: bool,
+    negation_last: bool,
+    /// Whether an element is negated: it is neither drawn nor listed as missing.
+    absent: Vec<bool>,
     /// The noun of each element that is one.
     nouns: Vec<Option<Noun>>,
     composition: Composition,
 }
 
 impl Composer<'_> {
+    /// Negates the nearest thing on the language's side of each negation, and what stands between the two.
+    fn find_absent(&mut self) {
+        let negations = (0..self.elements.len()).filter(|index| self.is(*index, Concept::Negation));
+        for index in negations.collect::<Vec<_>>() {
+            let clause = self.elements.get(index).map(|element| element.clause);
+            let is_thing = |at: usize| {
+                self.elements.get(at).is_some_and(|element| match element.meaning {
+                    Meaning::Concept(concept) => {
+                        matches!(
+                            concept,
+                            Concept::Setting(_) | Concept::Time(_) | Concept::Weather(_) | Concept::Picture(_)
+                        )
+                    }
+                    Meaning::Unknown => is_said(&element.raw),
+                    Meaning::Picture { .. } | Meaning::ColourOrPicture(..) => true,
+                })
+            };
+            let near = |at: &usize| self.elements.get(*at).map(|element| element.clause) == clause;
+            let thing = if self.negation_last {
+                (0..index).rev().take_while(near).find(|at| is_thing(*at))
+            } else {
+                (index + 1..self.elements.len()).take_while(near).find(|at| is_thing(*at))
+            };
+            let Some(thing) = thing else { continue };
+            let between = self.absent.get_mut(index.min(thing)..=index.max(thing)).unwrap_or_default();
+            between.fill(true);
+        }
+    }
+
+    fn is(&self, index: usize, concept: Concept) -> bool {
+        self.elements.get(index).is_some_and(|element| element.meaning == Meaning::Concept(concept))
+    }
+
+    fn is_absent(&self, index: usize) -> bool {
+        self.absent.get(index) == Some(&true)
+    }
+
     /// Nouns first; a colour that is also a picture is a noun unless a noun stands beside it.
     fn find_nouns(&mut self) {
-        for (index, element) in self.elements.iter().enumerate() {
+        for (index, element) in
+            self.elements.iter().enumerate().filter(|(index, _)| !self.absent.get(*index).is_some_and(|it| *it))
+        {
             let picture = match element.meaning {
                 Meaning::Picture { picture, plural } => Some((picture, plural)),
                 Meaning::ColourOrPicture(_, picture) if !self.is_beside_noun(index) => Some((picture, false)),
@@ -87,10 +134,11 @@ impl Composer<'_> {
     /// Gives counts and colours to the noun they belong to.
     fn bind(&mut self) {
         for index in 0..self.elements.len() {
-            let Some(element) = self.elements.get(index) else { continue };
+            let Some(element) = self.elements.get(index).filter(|_| !self.is_absent(index)) else { continue };
             match element.meaning {
                 Meaning::Concept(Concept::Count(count)) => {
-                    let target = self.target(index, self.count_last && self.follows_noun(index));
+                    let backwards = self.count_last && self.follows_noun(index) && !self.is_attribute(index);
+                    let target = self.target(index, backwards);
                     if let Some(noun) = target.and_then(|target| self.nouns.get_mut(target)?.as_mut()) {
                         noun.count.get_or_insert(count);
                         if element.clamped {
@@ -105,7 +153,7 @@ impl Composer<'_> {
                     self.bind_colour(index, colour);
                 }
                 Meaning::Unknown if is_said(&element.raw) => self.unmatched(index),
-                Meaning::Concept(Concept::Vague) => self.unmatched(index),
+                Meaning::Concept(Concept::Vague | Concept::Negation) => self.unmatched(index),
                 _ => {}
             }
         }
@@ -118,6 +166,13 @@ impl Composer<'_> {
             Some(noun) => noun.colour = Some(colour),
             None => self.unmatched(index),
         }
+    }
+
+    /// Whether a count is joined to the noun after it (`三匹の猫`).
+    fn is_attribute(&self, index: usize) -> bool {
+        let after = self.elements.iter().skip(index + 1);
+        let mut after = after.skip_while(|element| element.meaning == Meaning::Concept(Concept::Measure));
+        after.next().is_some_and(|element| element.raw == "の")
     }
 
     /// Whether the element before, particles left out, is a noun.
@@ -167,12 +222,35 @@ impl Composer<'_> {
             let after = self.figure_near((index + 1)..self.elements.len());
             if let (Some(from), Some(to)) = (before, after) {
                 let free = self.nouns.get(to).and_then(Option::as_ref).is_some_and(|noun| noun.relation.is_none());
-                if let Some(noun) = self.nouns.get_mut(from).and_then(Option::as_mut).filter(|_| free) {
-                    noun.relation.get_or_insert((place, to));
+                let fellow = self.fellow(from, to, place);
+                for from in [Some(from), fellow].into_iter().flatten().filter(|_| free) {
+                    if let Some(noun) = self.nouns.get_mut(from).and_then(Option::as_mut) {
+                        noun.relation.get_or_insert((place, to));
+                    }
                 }
             }
         }
         self.break_chains();
+    }
+
+    /// The noun that "and" joins to one with a relation ("a cat and a dog under a tree"), where it has the size for it.
+    fn fellow(&self, from: usize, to: usize, place: Place) -> Option<usize> {
+        let joined = |index: &usize| {
+            let element = self.elements.get(*index);
+            element.is_some_and(|element| {
+                matches!(element.meaning, Meaning::Concept(Concept::Stop | Concept::Count(_) | Concept::Colour(_)))
+            })
+        };
+        let words: Vec<usize> = (0..from).rev().take_while(joined).collect();
+        let and =
+            words.iter().any(|index| self.elements.get(*index).is_some_and(|it| it.raw.eq_ignore_ascii_case("and")));
+        let fellow = from.checked_sub(words.len() + 1).filter(|_| and)?;
+        let height = |index: usize| {
+            let noun = self.nouns.get(index).and_then(Option::as_ref)?;
+            is_figure(noun.picture).then(|| Kinds::get().picture(noun.picture).map(|picture| picture.height))?
+        };
+        let fits = height(fellow)? < height(to)? * 0.7 || matches!(place, Place::Left | Place::Right | Place::Beside);
+        fits.then_some(fellow)
     }
 
     /// A figure that something relates to has no relation itself: the first one of a chain stays.
@@ -278,7 +356,7 @@ impl Composer<'_> {
     }
 
     fn set_scene(&mut self, index: usize) {
-        let Some(element) = self.elements.get(index) else { return };
+        let Some(element) = self.elements.get(index).filter(|_| !self.is_absent(index)) else { return };
         let scene = &mut self.composition.scene;
         let kept = match element.meaning {
             Meaning::Concept(Concept::Setting(setting)) => *scene.setting.get_or_insert(setting) == setting,

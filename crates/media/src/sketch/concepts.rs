@@ -1,5 +1,8 @@
-//! Words that are not names of pictures, from the table words.txt.
+//! Words that are not names of pictures: the table words.txt, and the colour words of CLDR.
 
+use std::collections::BTreeMap;
+
+use super::colour_names;
 use super::fold::{Folder, hash, stem_hash};
 use super::kinds::Kinds;
 use super::scene::{Colour, Place, Setting, TimeOfDay, Weather};
@@ -18,6 +21,8 @@ pub(super) enum Concept {
     Picture(u16),
     /// Sky or ground, which every scene has.
     Scenery,
+    /// What it stands with is not in the picture (without, no).
+    Negation,
     /// A word between a number and a noun.
     Measure,
     /// A function word.
@@ -34,8 +39,8 @@ pub(super) struct Concepts {
 }
 
 impl Concepts {
-    /// Reads the rows of one language.
-    pub(super) fn of(language: &str, folder: &Folder) -> Self {
+    /// Reads the rows of one language, then the colours that its names of pictures state.
+    pub(super) fn of(language: &str, folder: &Folder, names: &BTreeMap<String, Vec<String>>) -> Self {
         let mut entries = Vec::new();
         for line in include_str!("words.txt").lines().filter(|line| !line.starts_with('#')) {
             let mut cells = line.split('|').map(str::trim);
@@ -46,12 +51,18 @@ impl Concepts {
                     let (word, stem) = key(word, folder);
                     entries.push((hash(word.as_bytes()), concept));
                     // A stem of a function word would swallow nouns.
-                    if !matches!(concept, Concept::Stop | Concept::Vague | Concept::Relation(_) | Concept::Measure) {
+                    if !matches!(concept, Concept::Stop | Concept::Relation(_) | Concept::Measure | Concept::Negation) {
                         entries.extend(stem.map(|stem| (stem_hash(&stem), concept)));
                     }
                 }
             }
         }
+        for (colour, word) in colour_names::words(names) {
+            let (word, stem) = key(&word, folder);
+            entries.push((hash(word.as_bytes()), Concept::Colour(colour)));
+            entries.extend(stem.map(|stem| (stem_hash(&stem), Concept::Colour(colour))));
+        }
+        // The sort is stable: what the table states comes before what the names state.
         entries.sort_by_key(|(hash, _)| *hash);
         entries.dedup_by_key(|(hash, _)| *hash);
         Self { entries }
@@ -74,6 +85,7 @@ fn concept(word: &str) -> Option<Concept> {
         "relation" => Place::parse(value).map(Concept::Relation),
         "picture" => Kinds::get().find(value).map(Concept::Picture),
         "scenery" => Some(Concept::Scenery),
+        "negation" => Some(Concept::Negation),
         "measure" => Some(Concept::Measure),
         "stop" => Some(Concept::Stop),
         "vague" => Some(Concept::Vague),

@@ -18,7 +18,7 @@ const fn target(colour: Colour) -> (f32, f32, f32) {
         Colour::Purple => (275.0, 0.50, 0.50),
         Colour::Pink => (335.0, 0.85, 0.75),
         Colour::Brown => (24.0, 0.45, 0.34),
-        Colour::Black => (230.0, 0.04, 0.17),
+        Colour::Black => (230.0, 0.04, 0.15),
         Colour::White => (220.0, 0.10, 0.93),
         Colour::Grey => (220.0, 0.04, 0.58),
     }
@@ -47,7 +47,12 @@ pub(super) fn turn(body: &str, counts: &BTreeMap<Rgb, u32>, colour: Colour, keep
         if !belongs(own, main) || (keeps_skin && is_skin(rgb)) {
             return rgb;
         }
-        let shade = if main.1 < 0.12 || colour == Colour::Black { 0.7 } else { 0.85 };
+        // Shades of black stay dark; those of a grey picture are far apart as they are.
+        let shade = match colour {
+            Colour::Black => 0.5,
+            _ if main.1 < 0.12 => 0.7,
+            _ => 0.85,
+        };
         rgb_of(hue, saturation, (lightness + (own.2 - main.2) * shade).clamp(0.08, 0.97))
     })
 }

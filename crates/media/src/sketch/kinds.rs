@@ -44,6 +44,10 @@ pub(super) struct Picture {
     pub(super) by_name_only: bool,
 }
 
+/// People whose picture is a face, and the picture of one like them from head to foot.
+const BODIES: [(&str, &str); 6] =
+    [("👩", "🧍‍♀"), ("👨", "🧍‍♂"), ("🧑", "🧍"), ("👧", "🧍‍♀"), ("👦", "🧍‍♂"), ("🧒", "🧍")];
+
 /// All pictures that can be drawn, in order of preference.
 #[derive(Debug)]
 pub(super) struct Kinds {
@@ -76,6 +80,12 @@ impl Kinds {
 
     pub(super) fn picture(&self, index: u16) -> Option<&Picture> {
         self.pictures.get(usize::from(index))
+    }
+
+    /// The picture that is drawn from head to foot for one that is a face only.
+    pub(super) fn body(&self, index: u16) -> Option<u16> {
+        let emoji = self.picture(index)?.emoji;
+        self.find(BODIES.iter().find(|(face, _)| *face == emoji)?.1)
     }
 
     /// The picture of an emoji, with or without variation selectors and skin tones.

@@ -77,8 +77,8 @@ struct Cluster {
     parts: Vec<Sprite>,
 }
 
-/// Places the figures of a checked scene on a canvas.
-pub(super) fn place(scene: &Scene, measures: &[Measure], canvas: (f32, f32), rng: &mut Rng) -> Layout {
+/// Places the figures of a checked scene on a canvas; nothing that stands does so above the line `ground`.
+pub(super) fn place(scene: &Scene, measures: &[Measure], canvas: (f32, f32), ground: f32, rng: &mut Rng) -> Layout {
     let clusters = clusters(scene, measures);
     let of = |layer: Layer| clusters.iter().filter(|cluster| cluster.layer == layer).cloned().collect::<Vec<_>>();
     let (sky, back, front, flyers) = (of(Layer::Sky), of(Layer::Back), of(Layer::Front), of(Layer::Flyers));
@@ -96,7 +96,8 @@ pub(super) fn place(scene: &Scene, measures: &[Measure], canvas: (f32, f32), rng
     let split = if sky.is_empty() || flyers.is_empty() { None } else { Some(0.56) };
     let sky_area = area(split.unwrap_or(0.05), 0.95, air_top, air_bottom - 0.04);
     let flyer_area = area(0.05, split.unwrap_or(0.95), air_top + 0.03, air_bottom);
-    let back_area = if front.is_empty() { area(0.04, 0.96, 0.14, 0.84) } else { area(0.02, 0.98, 0.12, 0.67) };
+    let back_bottom = if front.is_empty() { 0.84 } else { (ground / height).max(0.64) + 0.03 };
+    let back_area = if front.is_empty() { area(0.04, 0.96, 0.14, 0.84) } else { area(0.02, 0.98, 0.12, back_bottom) };
     let front_top = if !back.is_empty() {
         0.58
     } else if sky.is_empty() && flyers.is_empty() {
@@ -118,10 +119,10 @@ pub(super) fn place(scene: &Scene, measures: &[Measure], canvas: (f32, f32), rng
     };
     let back_cap = if front.is_empty() { Cap { unit: 0.3, height: 0.66 } } else { Cap { unit: 0.19, height: 0.54 } };
     Layout {
-        sky: pack(sky, sky_area, 2, air.scale(least), rng),
-        back: pack(back, back_area, 1, back_cap.scale(least), rng),
-        front: pack(front, front_area, 4, front_cap.scale(least), rng),
-        flyers: pack(flyers, flyer_area, 3, air.scale(least), rng),
+        sky: pack(sky, sky_area, 2, air.scale(least), None, rng),
+        back: pack(back, back_area, 1, back_cap.scale(least), None, rng),
+        front: pack(front, front_area, 4, front_cap.scale(least), Some(ground), rng),
+        flyers: pack(flyers, flyer_area, 3, air.scale(least), None, rng),
     }
 }
 
@@ -142,8 +143,16 @@ impl Cap {
 /// Space between clusters, in units.
 const GAP: f32 = 0.14;
 
-/// Places clusters in the number of rows that lets them be largest; tall ones stand behind.
-fn pack(mut clusters: Vec<Cluster>, area: Area, most_rows: usize, cap: Cap, rng: &mut Rng) -> Vec<Block> {
+/// Places clusters in the number of rows that lets them be largest; tall ones stand behind. No row stands above the line
+/// `ground`, if there is one.
+fn pack(
+    mut clusters: Vec<Cluster>,
+    area: Area,
+    most_rows: usize,
+    cap: Cap,
+    ground: Option<f32>,
+    rng: &mut Rng,
+) -> Vec<Block> {
     let tallest = clusters.iter().map(|cluster| cluster.height).fold(0.0, f32::max);
     if clusters.is_empty() || tallest <= 0.0 {
         return Vec::new();
@@ -157,7 +166,11 @@ fn pack(mut clusters: Vec<Cluster>, area: Area, most_rows: usize, cap: Cap, rng:
         let rows = split(&clusters, count);
         let width = rows.iter().map(|row| row_width(row) + GAP * (row.len() + 1) as f32).fold(0.0, f32::max);
         let height: f32 = rows.iter().map(|row| row_height(row)).sum::<f32>() + GAP * (count - 1) as f32;
-        let scale = (area.width / width).min(area.height / height).min(limit);
+        let mut scale = (area.width / width).min(area.height / height).min(limit);
+        if let Some(ground) = ground.filter(|_| rows.len() > 1) {
+            let near: f32 = rows.iter().skip(1).map(|row| row_height(row) + GAP).sum();
+            scale = scale.min((area.y + area.height - ground).max(1.0) / near);
+        }
         // A further row must be worth it.
         if best.as_ref().is_none_or(|(other, _)| scale > other * 1.08) {
             best = Some((scale, rows));
@@ -165,7 +178,8 @@ fn pack(mut clusters: Vec<Cluster>, area: Area, most_rows: usize, cap: Cap, rng:
     }
     let Some((scale, rows)) = best else { return Vec::new() };
     let height: f32 = rows.iter().map(|row| row_height(row)).sum::<f32>() + GAP * rows.len().saturating_sub(1) as f32;
-    let mut bottom = area.y + area.height - (area.height - height * scale).max(0.0) * 0.25;
+    let slack = if ground.is_some() && rows.len() > 1 { 0.0 } else { 0.25 };
+    let mut bottom = area.y + area.height - (area.height - height * scale).max(0.0) * slack;
     let mut blocks = Vec::new();
     for row in rows.iter().rev() {
         blocks.splice(0..0, place_row(row, area, bottom, scale, rng));
@@ -234,12 +248,23 @@ fn scaled(part: Sprite, x: f32, bottom: f32, scale: f32) -> Sprite {
 /// A picture alone is a cluster; figures that relate to one another are one together.
 fn clusters(scene: &Scene, measures: &[Measure]) -> Vec<Cluster> {
     let layer = |index: usize| measures.get(index).map(|measure| measure.layer);
+    let beside = |target: usize| -> f32 {
+        let those = scene.figures.iter().zip(measures).filter(|(figure, _)| {
+            figure.relation.is_some_and(|relation| relation.place == Place::Beside && relation.to == target)
+        });
+        those.map(|(figure, measure)| f32::from(figure.count) * measure.width).sum()
+    };
     // What is in the sky stays there, whatever stands below it.
     let relation = |index: usize| {
         let relation = scene.figures.get(index)?.relation?;
         let bound = matches!(layer(index)?, Layer::Front | Layer::Back | Layer::Flyers)
             && matches!(layer(relation.to)?, Layer::Front | Layer::Back);
-        bound.then_some(relation)
+        // Many beside a house would be one long row with it, and so small; in a row of their own before it they are
+        // large.
+        let apart = relation.place == Place::Beside
+            && layer(index)? != layer(relation.to)?
+            && beside(relation.to) > measures.get(relation.to)?.width * 1.5;
+        (bound && !apart).then_some(relation)
     };
     let mut clusters = Vec::new();
     for (index, (figure, measure)) in scene.figures.iter().zip(measures).enumerate() {
@@ -255,13 +280,17 @@ fn clusters(scene: &Scene, measures: &[Measure]) -> Vec<Cluster> {
             clusters.extend((0..figure.count).map(|_| row(index, 1, *measure)));
             continue;
         }
-        let mut cluster = row(index, figure.count, *measure);
-        for (other, place) in followers {
-            if let (Some(figure), Some(measure)) = (scene.figures.get(other), measures.get(other)) {
-                cluster = join(cluster, row(other, figure.count, *measure), place);
+        let mut group = Group::new(row(index, figure.count, *measure));
+        // Those at one side stand next to one another.
+        for place in Place::ALL {
+            let here = followers.iter().filter(|(_, other)| other == place);
+            let rows = here
+                .filter_map(|(other, _)| Some(row(*other, scene.figures.get(*other)?.count, *measures.get(*other)?)));
+            if let Some(rows) = rows.reduce(side_by_side) {
+                group.join(rows, *place);
             }
         }
-        clusters.push(cluster);
+        clusters.push(group.cluster);
     }
     clusters
 }
@@ -278,43 +307,71 @@ fn row(figure: usize, count: u8, measure: Measure) -> Cluster {
     Cluster { layer: measure.layer, width, height: measure.height, parts: parts.collect() }
 }
 
-/// Adds a row to a cluster at a side of it.
-fn join(base: Cluster, row: Cluster, place: Place) -> Cluster {
-    let fit =
-        |width: f32, height: f32| (base.width * width / row.width).min(base.height * height / row.height).min(1.0);
-    let (scale, x, y, grounded) = match place {
-        Place::On => {
-            let scale = fit(1.0, 1.0);
-            (scale, (base.width - row.width * scale) / 2.0, -base.height * 0.95, false)
-        }
-        Place::Above => {
-            let scale = fit(1.2, 1.0);
-            (scale, (base.width - row.width * scale) / 2.0, -base.height - 0.3, false)
-        }
-        Place::Under => {
-            let scale = fit(0.62, 0.42);
-            (scale, (base.width - row.width * scale) / 2.0, 0.0, true)
-        }
-        Place::Front => {
-            let scale = fit(0.7, 0.6);
-            (scale, base.width * 0.08, 0.0, true)
-        }
-        Place::Behind => (1.0, base.width * 0.55, -base.height * 0.14, false),
-        Place::Left => (1.0, -row.width - GAP, 0.0, true),
-        Place::Right | Place::Beside => (1.0, base.width + GAP, 0.0, true),
-    };
-    let moved =
-        row.parts.iter().map(|part| Sprite { grounded: part.grounded && grounded, ..scaled(*part, x, y, scale) });
-    let mut parts: Vec<Sprite> = if place == Place::Behind {
-        moved.chain(base.parts).collect()
-    } else {
-        base.parts.into_iter().chain(moved).collect()
-    };
-    let left = parts.iter().map(|part| part.area.x).fold(0.0, f32::min);
-    for part in &mut parts {
-        part.area.x -= left;
+/// Two clusters as one, the second to the right of the first.
+fn side_by_side(left: Cluster, right: Cluster) -> Cluster {
+    let offset = left.width + GAP / 2.0;
+    let moved = right.parts.iter().map(|part| scaled(*part, offset, 0.0, 1.0));
+    Cluster {
+        layer: left.layer,
+        width: offset + right.width,
+        height: left.height.max(right.height),
+        parts: left.parts.iter().copied().chain(moved).collect(),
     }
-    let width = parts.iter().map(|part| part.area.x + part.area.width).fold(0.0, f32::max);
-    let height = parts.iter().map(|part| -part.area.y).fold(0.0, f32::max);
-    Cluster { layer: base.layer, width, height, parts }
+}
+
+/// A figure with those that relate to it.
+#[derive(Debug)]
+struct Group {
+    cluster: Cluster,
+    /// The figure itself: its left edge in the cluster, its width and height.
+    left: f32,
+    width: f32,
+    height: f32,
+}
+
+impl Group {
+    fn new(base: Cluster) -> Self {
+        Self { left: 0.0, width: base.width, height: base.height, cluster: base }
+    }
+
+    /// Adds a row at a side of the figure.
+    fn join(&mut self, row: Cluster, place: Place) {
+        let (width, height) = (self.width, self.height);
+        let fit = |wide: f32, tall: f32| (width * wide / row.width).min(height * tall / row.height).min(1.0);
+        let centred = |scale: f32| self.left + (width - row.width * scale) / 2.0;
+        let (scale, x, y, grounded) = match place {
+            Place::On => {
+                let scale = fit(1.0, 1.0);
+                (scale, centred(scale), -height * 0.95, false)
+            }
+            Place::Above => {
+                let scale = fit(1.2, 1.0);
+                (scale, centred(scale), -self.cluster.height - 0.3, false)
+            }
+            Place::Under => {
+                let scale = fit(1.0, 0.42);
+                (scale, centred(scale), 0.0, true)
+            }
+            Place::Front => {
+                let scale = fit(0.7, 0.6);
+                (scale, self.left + width * 0.08, 0.0, true)
+            }
+            Place::Behind => (1.0, self.left + width * 0.55, -height * 0.14, false),
+            Place::Left => (1.0, -row.width - GAP, 0.0, true),
+            Place::Right | Place::Beside => (1.0, self.cluster.width + GAP, 0.0, true),
+        };
+        let moved =
+            row.parts.iter().map(|part| Sprite { grounded: part.grounded && grounded, ..scaled(*part, x, y, scale) });
+        let own = std::mem::take(&mut self.cluster.parts);
+        let mut parts: Vec<Sprite> =
+            if place == Place::Behind { moved.chain(own).collect() } else { own.into_iter().chain(moved).collect() };
+        let left = parts.iter().map(|part| part.area.x).fold(0.0, f32::min);
+        for part in &mut parts {
+            part.area.x -= left;
+        }
+        self.left -= left;
+        self.cluster.width = parts.iter().map(|part| part.area.x + part.area.width).fold(0.0, f32::max);
+        self.cluster.height = parts.iter().map(|part| -part.area.y).fold(0.0, f32::max);
+        self.cluster.parts = parts;
+    }
 }

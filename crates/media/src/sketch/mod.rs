@@ -10,6 +10,7 @@
 mod art;
 mod backdrop;
 mod choose;
+mod colour_names;
 mod compose;
 mod concepts;
 mod fold;

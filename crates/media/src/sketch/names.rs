@@ -51,7 +51,7 @@ impl Language {
         }
         entries.sort_unstable();
         entries.dedup();
-        let concepts = Concepts::of(code, &folder);
+        let concepts = Concepts::of(code, &folder, names);
         Self { code: code.to_owned(), folder, concepts, entries }
     }
 

@@ -25,8 +25,16 @@ const COLOURS: [[&str; 3]; 5] = [
     ["#333a45", "#6d7c8f", "#ffffff"],
 ];
 
+/// What was drawn.
+#[derive(Debug)]
+pub(super) struct Poster {
+    /// One English sentence of it.
+    pub(super) about: &'static str,
+    pub(super) warnings: Vec<Warning>,
+}
+
 /// Draws the words of a text in the middle of the canvas.
-pub(super) fn draw(canvas: &mut Canvas, text: &str, size: Size, rng: &mut Rng) -> Result<Vec<Warning>, SketchError> {
+pub(super) fn draw(canvas: &mut Canvas, text: &str, size: Size, rng: &mut Rng) -> Result<Poster, SketchError> {
     let (words, warnings) = printable(text);
     let (w, h) = (size.width() as f32, size.height() as f32);
     let index = (rng.between(0.0, 5.0) as usize).min(COLOURS.len() - 1);
@@ -42,7 +50,14 @@ pub(super) fn draw(canvas: &mut Canvas, text: &str, size: Size, rng: &mut Rng) -
     if !words.is_empty() {
         lines_onto(canvas, &wrap(&words, w / h), (w, h), ink)?;
     }
-    Ok(warnings)
+    let about = match (words.is_empty(), warnings.contains(&Warning::ScriptWithoutGlyphs)) {
+        (true, _) => "A poster without words; no picture was found for them, and the font has none of their letters.",
+        (false, true) => {
+            "A poster of the words, without the letters that the font lacks; no picture was found for them."
+        }
+        (false, false) => "A poster of the words; no picture was found for them.",
+    };
+    Ok(Poster { about, warnings })
 }
 
 /// Draws lines as large as four fifths of the canvas allow, at most a seventh of its shorter side high.

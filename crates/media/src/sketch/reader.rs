@@ -1,8 +1,10 @@
 //! Reads a prompt in one language: longest match of names, keywords and concepts.
 
 use super::concepts::Concept;
-use super::fold::{hash, stem_hash};
+use super::fold::{hash, is_continuous, stem_hash};
+use super::kinds::Kinds;
 use super::names::{Language, Rank};
+use super::scene::Colour;
 use super::tokens::{Token, join};
 
 /// Words of one name, at most.
@@ -20,7 +22,7 @@ pub(super) enum Meaning {
     },
     Concept(Concept),
     /// A colour that is also the name of a picture (orange, rose).
-    ColourOrPicture(super::scene::Colour, u16),
+    ColourOrPicture(Colour, u16),
     Unknown,
 }
 
@@ -65,6 +67,9 @@ struct Reader<'a> {
     language: &'a Language,
     reading: Reading,
 }
+
+/// Weight of a match by name, at least; one by keyword has less.
+const NAMED: u32 = 9;
 
 /// A match and how much a letter of it counts.
 struct Found {
@@ -120,18 +125,32 @@ impl Reader<'_> {
                         .or_else(|| self.by_hash(stem_hash(&self.language.folder.stem(form)?), &last.raw, 1))
                 })
             })
+            .filter(|found| !is_fragment(found, length, &word))
+            .filter(|found| length == 1 || !self.is_phrase_of_concepts(found, folded))
+    }
+
+    /// Whether a keyword of several words says no more than its words do one by one ("in the rain": an umbrella).
+    fn is_phrase_of_concepts(&self, found: &Found, folded: &[String]) -> bool {
+        found.weight < NAMED && folded.iter().all(|word| self.language.concepts.find(hash(word.as_bytes())).is_some())
     }
 
     fn by_hash(&self, hash: u64, raw: &str, loss: u32) -> Option<Found> {
         let concept = self.language.concepts.find(hash);
-        let picture = self.language.find(hash);
+        let picture = self
+            .language
+            .find(hash)
+            .filter(|(rank, _)| *rank < Rank::Keyword || self.language.code != "en" || !is_gerund(raw));
         let weight = |rank: Rank| if rank < Rank::Keyword { 10 } else { 7 };
         let (meaning, weight) = match (concept, picture) {
-            (Some(Concept::Colour(colour)), Some((rank, picture))) => {
+            (Some(Concept::Colour(colour)), Some((rank, picture))) if is_namesake(colour, rank, picture) => {
                 (Meaning::ColourOrPicture(colour, picture), weight(rank))
             }
             (Some(Concept::Picture(picture)), _) => (Meaning::Picture { picture, plural: is_plural(raw) }, 10),
-            (Some(Concept::Vague), _) => (Meaning::Concept(Concept::Vague), 5),
+            // An ending may make a noun of it (swimmer): then the name of a picture is meant.
+            (Some(Concept::Vague), Some((Rank::Name | Rank::NameStem, picture))) if loss > 0 => {
+                (Meaning::Picture { picture, plural: is_plural(raw) }, 10)
+            }
+            (Some(Concept::Vague), _) => (Meaning::Concept(Concept::Vague), 10),
             (Some(Concept::Stop), _) => (Meaning::Concept(Concept::Stop), 6),
             (Some(concept), _) => (Meaning::Concept(concept), 10),
             (None, Some((rank, picture))) => {
@@ -174,6 +193,29 @@ impl Reader<'_> {
         self.reading.elements.push(Element { meaning: Meaning::Unknown, raw, clause: first.clause, clamped: false });
         length
     }
+}
+
+/// Whether a keyword is so short that it is found inside other words of Thai, Lao, Burmese and Khmer, which have no
+/// spaces between them and are no pictograms.
+fn is_fragment(found: &Found, length: usize, word: &str) -> bool {
+    let spaceless = |c: char| is_continuous(c) && u32::from(c) < 0x3000;
+    found.weight < NAMED && length < 3 && word.contains(spaceless)
+}
+
+/// English words in -ing that name a thing.
+const THINGS_IN_ING: &[&str] =
+    &["building", "ceiling", "clothing", "duckling", "dumpling", "painting", "pudding", "wedding"];
+
+/// Whether an English word is the -ing form of a verb: as a keyword it says what is done with a thing (a fishing rod).
+fn is_gerund(raw: &str) -> bool {
+    let word = raw.to_lowercase();
+    word.len() > 5 && word.ends_with("ing") && !THINGS_IN_ING.contains(&word.as_str())
+}
+
+/// Whether a colour word also names the thing from which the colour has its name: a picture of just this name (rose),
+/// or an orange. Other pictures that have the word among their keywords only have the colour.
+fn is_namesake(colour: Colour, rank: Rank, picture: u16) -> bool {
+    rank < Rank::Keyword || (colour == Colour::Orange && Kinds::get().find("🍊") == Some(picture))
 }
 
 /// A count in digits of any script that is common with them, cut to nine; zero is no count.

@@ -183,10 +183,11 @@ impl Sketcher {
         }
         let mut canvas = Canvas::new(prompt.size, prompt.quality)?;
         let mut warnings = plan.warnings;
-        warnings.extend(poster::draw(&mut canvas, prompt.text, prompt.size, &mut Rng::new(seed))?);
+        let poster = poster::draw(&mut canvas, prompt.text, prompt.size, &mut Rng::new(seed))?;
+        warnings.extend(poster.warnings);
         Ok(Drawing {
             png: canvas.png(prompt.size)?,
-            revised_prompt: "A poster of the words; no picture was found for them.".to_owned(),
+            revised_prompt: poster.about.to_owned(),
             unmatched: plan.unmatched,
             warnings,
             seed,
@@ -233,7 +234,10 @@ impl Sketcher {
             let kind = Kinds::get().picture(picture).copied().ok_or_else(unknown)?;
             let art = match trees.get(&(picture, figure.colour)) {
                 Some(art) => std::rc::Rc::clone(art),
-                None => std::rc::Rc::new(self.drawings.art(picture, &kind, figure.colour)?),
+                None => {
+                    let drawn = Kinds::get().body(picture).filter(|body| self.drawings.has(*body)).unwrap_or(picture);
+                    std::rc::Rc::new(self.drawings.art(drawn, &kind, figure.colour)?)
+                }
             };
             trees.insert((picture, figure.colour), std::rc::Rc::clone(&art));
             cast.push(Actor { index: picture, picture: kind, art });
@@ -325,7 +329,7 @@ fn arrange(scene: &Scene, cast: &[Actor], size: Size, seed: u64) -> (Stage, Layo
         draws_light: !has(Kind::Sun) && !has(Kind::Moon),
     };
     let measures: Vec<Measure> = cast.iter().map(measure).collect();
-    let layout = layout::place(scene, &measures, (stage.width, stage.height), &mut Rng::new(seed));
+    let layout = layout::place(scene, &measures, (stage.width, stage.height), stage.ground(), &mut Rng::new(seed));
     (stage, layout)
 }
 

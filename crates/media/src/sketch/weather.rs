@@ -53,22 +53,15 @@ fn flakes(out: &mut String, stage: &Stage, rng: &mut Rng) {
 
 fn fog(out: &mut String, stage: &Stage) {
     let (w, h) = (stage.width, stage.height);
+    out.push_str(
+        "<defs><linearGradient id=\"f\" x2=\"0\" y2=\"1\"><stop stop-color=\"#f4f7f8\" stop-opacity=\"0\"/>\
+         <stop offset=\".5\" stop-color=\"#f4f7f8\"/><stop offset=\"1\" stop-color=\"#f4f7f8\" stop-opacity=\"0\"/></linearGradient></defs>",
+    );
     let _ = write!(out, "<path fill=\"#e6ebee\" opacity=\".30\" d=\"M0 0h{w}v{h}H0z\"/>");
-    for (y, tall, opacity) in [(0.42, 0.10, 0.45), (0.58, 0.12, 0.5), (0.76, 0.10, 0.45), (0.90, 0.08, 0.35)] {
-        let _ = write!(
-            out,
-            "<rect x=\"{:.0}\" y=\"{:.0}\" width=\"{:.0}\" height=\"{:.0}\" fill=\"#f4f7f8\" opacity=\"{opacity}\"/>",
-            -w * 0.1,
-            y * h,
-            w * 1.2,
-            tall * h
-        );
-        let _ = write!(
-            out,
-            "<path fill=\"#f4f7f8\" opacity=\"{opacity}\" d=\"M0 {:.0}h{w}v{:.0}H0z\"/>",
-            (y + 0.02) * h,
-            tall * h * 0.5
-        );
+    // Banks that fade out upwards and downwards.
+    for (y, tall, opacity) in [(0.34, 0.30, 0.75), (0.54, 0.26, 0.6), (0.72, 0.24, 0.45)] {
+        let _ =
+            write!(out, "<path fill=\"url(#f)\" opacity=\"{opacity}\" d=\"M0 {:.0}h{w}v{:.0}H0z\"/>", y * h, tall * h);
     }
 }
 

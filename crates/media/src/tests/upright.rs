@@ -48,9 +48,7 @@ pub(super) fn bmp(width: u32, height: u32, pixels: &[u8]) -> Vec<u8> {
 
 /// The values 1 to 8 of a picture of two by three, of which the letters are shades:
 /// ```text
-/// A B
-/// C D
-/// E F
+/// A B C D E F
 /// ```
 #[test]
 fn each_orientation_of_exif_is_turned_upright() {

@@ -30,8 +30,7 @@ impl Translator {
         pair.verify()?;
         let (source, target) = pair.vocabularies();
         // The parser trusts a file's own lengths and panics on some that no published model has. The weights are
-        // copied, not
-        // mapped: a mapped file that is cut short kills the process.
+        // copied, not mapped: a mapped file that is cut short kills the process.
         let loaded = catch_unwind(|| Engine::load(pair.weights(), source, target));
         let unusable = |why: String| TranslateError::Unusable { pair: pair.id(), why };
         let engine = match loaded {
@@ -56,9 +55,8 @@ impl Translator {
     }
 
     /// Translates segments in batches of [`BATCH`] of like length; the results are in the order of the segments.
-    /// `stop` is
-    /// asked before each batch. A segment of over [`MAX_SEGMENT_TOKENS`] is cut at white space, or else between
-    /// characters, and its parts are joined by the same.
+    /// `stop` is called before each batch. A segment of over [`MAX_SEGMENT_TOKENS`] is cut at white space, or else
+    /// between characters, and its parts are joined by the same.
     ///
     /// # Errors
     /// [`TranslateError::Stopped`], or the engine failed.
@@ -119,8 +117,7 @@ impl Translator {
     }
 
     /// Runs the engine; a panic inside it (a damaged model of an operator) is an error. It has no state that a panic
-    /// could
-    /// leave half changed.
+    /// could leave half changed.
     fn guarded<T>(&self, run: impl FnOnce(&Engine) -> T) -> Result<T, TranslateError> {
         catch_unwind(AssertUnwindSafe(|| run(&self.engine))).map_err(|_| self.failed())
     }
@@ -133,7 +130,8 @@ struct Part<'a> {
     tokens: usize,
 }
 
-/// Halves a text at the white space nearest to its middle, which stays with the first half, else between characters.
+/// Halves a text at the white space nearest to its middle, which stays with the first half, else between characters. Of
+/// two that are equally near the first counts.
 fn middle(text: &str) -> Option<(&str, &str)> {
     let distance = |at: usize| at.abs_diff(text.len() / 2);
     let spaces = text.char_indices().filter(|(_, character)| character.is_whitespace());
@@ -196,7 +194,9 @@ mod tests {
 
     #[test]
     fn text_is_halved_at_white_space_and_else_between_characters() {
-        assert_eq!(middle("one two three"), Some(("one two ", "three")));
+        assert_eq!(middle("one two fourteen"), Some(("one two ", "fourteen")));
+        // 13 bytes: white space ends at 4 and at 8, both 2 from the middle.
+        assert_eq!(middle("one two three"), Some(("one ", "two three")));
         assert_eq!(middle("ação"), Some(("aç", "ão")));
         assert_eq!(middle("a"), None);
         assert_eq!(middle(""), None);

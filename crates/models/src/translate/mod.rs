@@ -30,8 +30,7 @@ pub struct TranslatedSegment {
     /// The translation; empty only where the model gave nothing.
     pub text: String,
     /// For each word of `text` (separated by white space) the word of the source that it is aligned with most. `None`
-    /// where
-    /// no alignment was asked for, or where the model's words are not those of the source.
+    /// where no alignment was requested, or where the model's words are not those of the source.
     pub alignment: Option<Vec<Option<usize>>>,
 }
 
@@ -58,7 +57,7 @@ pub enum TranslateError {
         /// Both codes.
         pair: String,
     },
-    /// The caller asked to stop.
+    /// The caller no longer wants the translation.
     #[error("stopped")]
     Stopped,
     /// This build has no engine.

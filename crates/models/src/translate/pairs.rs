@@ -115,8 +115,7 @@ fn split_codes(codes: &str) -> Option<(&str, &str)> {
 }
 
 /// All pairs whose files are in the folder or in a folder directly inside it, ordered by codes. Where several files
-/// serve
-/// one pair, those of the manifest come first, then the first path. A folder that cannot be read holds no pair.
+/// serve one pair, those of the manifest come first, then the first path. A folder that cannot be read holds no pair.
 pub fn find_pairs(folder: &Path, manifest: &MediaManifest) -> Vec<TranslationPair> {
     let pinned = manifest.models().iter().filter(|model| model.id.starts_with(PREFIX) && model.is_present(folder));
     let pinned = pinned.filter_map(|model| TranslationPair::of_model(folder, model).ok());

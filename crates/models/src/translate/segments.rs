@@ -19,7 +19,7 @@ impl fmt::Debug for NeuralSegments<'_> {
 }
 
 impl<'a> NeuralSegments<'a> {
-    /// An engine that asks `stop` before each batch.
+    /// An engine that calls `stop` before each batch.
     pub fn new(translator: &'a Translator, stop: &'a dyn Fn() -> bool) -> Self {
         Self { translator, stop }
     }

@@ -72,6 +72,18 @@ impl Picture {
         Self::of(turned)
     }
 
+    /// Through a JPEG of this quality, 1 to 100.
+    pub fn compressed(&self, quality: u8) -> Result<Self, Failure> {
+        let mut bytes = Vec::new();
+        image::codecs::jpeg::JpegEncoder::new_with_quality(&mut bytes, quality).encode_image(&self.buffer())?;
+        Ok(Self::of(image::load_from_memory(&bytes)?.into_rgb8()))
+    }
+
+    /// Blurred by this standard deviation in pixels.
+    pub fn blurred(&self, deviation: f32) -> Self {
+        Self::of(image::imageops::blur(&self.buffer(), deviation))
+    }
+
     /// Halved in both directions.
     pub fn halved(&self) -> Self {
         let filter = image::imageops::FilterType::Triangle;

@@ -71,3 +71,18 @@ fn a_figure_changes_the_pixels_where_it_is_placed() {
     assert_ne!(with_pixels.get_pixel(x, y), without_pixels.get_pixel(x, y));
     assert_eq!(with_pixels.get_pixel(5, 5), without_pixels.get_pixel(5, 5));
 }
+
+#[test]
+fn a_poster_says_which_letters_it_lacks() {
+    let about = |text: &str| {
+        let drawing = SKETCHER.draw(&Prompt { text, ..Prompt::default() }).unwrap();
+        (drawing.revised_prompt, drawing.unmatched, drawing.warnings.contains(&Warning::ScriptWithoutGlyphs))
+    };
+    let (revised, unmatched, lacking) = about("zeitgeist кванты");
+    assert_eq!(revised, "A poster of the words; no picture was found for them.");
+    assert_eq!((unmatched, lacking), (vec!["zeitgeist".to_owned(), "кванты".to_owned()], false));
+    let (revised, unmatched, lacking) = about("𒀀𒀁𒀂");
+    assert!(revised.starts_with("A poster without words") && lacking && !unmatched.is_empty(), "{unmatched:?}");
+    let (revised, _, lacking) = about("zeitgeist 𒀀𒀁𒀂");
+    assert!(revised.contains("without the letters") && lacking, "{revised}");
+}

@@ -42,6 +42,10 @@ proptest! {
     fn nothing_in_the_front_row_overlaps(scene in any_scene(), seed in any::<u64>(), size in 0..3_usize) {
         let size = Size::ALL[size];
         let layout = SKETCHER.layout(&scene, size, seed).unwrap();
+        for sprite in layout.front.iter().flat_map(|block| &block.sprites).filter(|sprite| sprite.grounded) {
+            let foot = sprite.area.y + sprite.area.height;
+            prop_assert!(foot >= size.height() as f32 * 0.6, "{sprite:?} stands in the air");
+        }
         for (index, block) in layout.front.iter().enumerate() {
             prop_assert!(inside(block, size), "{:?}", block.area);
             for other in &layout.front[index + 1..] {
@@ -86,4 +90,19 @@ fn figures_stand_where_the_words_say() {
     assert!(cow.x >= barn.x + barn.width);
     let (dog, tree) = areas("a dog under a tree");
     assert!(dog.x >= tree.x - 1.0 && dog.x + dog.width <= tree.x + tree.width + 1.0 && dog.height < tree.height * 0.5);
+}
+
+#[test]
+fn what_stands_under_the_same_tree_does_not_overlap() {
+    let scene = plan("three cats and two dogs under a tree").scene;
+    let layout = SKETCHER.layout(&scene, Size::Square, 1).unwrap();
+    let sprites: Vec<_> =
+        [&layout.back, &layout.front].into_iter().flatten().flat_map(|block| &block.sprites).collect();
+    let animals: Vec<Area> = sprites.iter().filter(|sprite| sprite.figure < 2).map(|sprite| sprite.area).collect();
+    let tree = sprites.iter().find(|sprite| sprite.figure == 2).unwrap().area;
+    assert_eq!(animals.len(), 5);
+    for (index, area) in animals.iter().enumerate() {
+        assert!(area.x >= tree.x - 1.0 && area.x + area.width <= tree.x + tree.width + 1.0, "{area:?} under {tree:?}");
+        assert!(animals[index + 1..].iter().all(|other| !overlap(*area, *other)), "{animals:?}");
+    }
 }

@@ -48,7 +48,53 @@ const CASES: &[(&str, &str, &[&str], &[&str])] = &[
     ("فیل و گربه", "fa", &["1 🐘", "1 🐈"], &[]),
     ("פיל וחתול", "he", &["1 🐘", "1 🐈"], &[]),
     ("🐘🐘 🐁", "en", &["2 🐘", "1 🐁"], &[]),
+    ("a green red violet elephant", "en", &["1 green 🐘"], &["red", "violet"]),
+    ("punainen hevonen", "fi", &["1 red 🐎"], &[]),
+    ("blå häst", "sv", &["1 blue 🐎"], &[]),
+    ("piros elefánt", "hu", &["1 red 🐘"], &[]),
+    ("μπλε ποδήλατο", "el", &["1 blue 🚲"], &[]),
+    ("червоний слон", "uk", &["1 red 🐘"], &[]),
+    ("فیل قرمز", "fa", &["1 red 🐘"], &[]),
+    ("voi màu đỏ", "vi", &["1 red 🐘"], &[]),
+    ("লাল হাতি", "bn", &["1 red 🐘"], &[]),
+    ("ช้างสีแดง", "th", &["1 red 🐘"], &[]),
+    ("three cats and two dogs under a tree", "en", &["3 🐈", "2 🐕", "1 🌳"], &[]),
+    ("桜と三匹の猫", "ja", &["1 🌸", "3 🐈"], &[]),
+    ("an astronaut riding a horse", "en", &["1 🧑‍🚀", "1 🐎"], &["riding"]),
+    ("a girl walks her dog", "en", &["1 👧", "1 🐕"], &["walks"]),
+    ("happiness", "en", &[], &["happiness"]),
+    ("สวัสดีปรัชญา", "th", &[], &["สวัสดีปรัชญา"]),
+    ("a house without trees", "en", &["1 🏠"], &[]),
+    ("una casa sin árboles", "es", &["1 🏠"], &[]),
+    ("ein Haus ohne rote Autos und eine Katze", "de", &["1 🏠", "1 🐈"], &[]),
+    ("有房子没有树", "zh", &["1 🏠"], &[]),
 ];
+
+#[test]
+fn words_that_only_name_a_colour_draw_nothing() {
+    for text in ["green", "red and blue", "蓝色", "verde", "rouge", "grün", "黒い", "أخضر", "фиолетовый", "зелёный"]
+    {
+        let plan = plan(text);
+        assert_eq!(figures(&plan), [""; 0], "{text}");
+        assert!(!plan.unmatched.is_empty(), "{text}");
+    }
+    assert_eq!(figures(&plan("rose")), ["1 🌹"]);
+}
+
+#[test]
+fn a_negated_setting_or_weather_is_not_set() {
+    let scene = plan("a dog on the beach with no rain").scene;
+    assert_eq!((scene.setting, scene.weather), (Some(Setting::Beach), None));
+    assert_eq!(scene.figures.len(), 1);
+}
+
+#[test]
+fn what_and_joins_goes_under_the_same_tree() {
+    let plan = plan("three cats and two dogs under a tree at night");
+    let relations: Vec<_> = plan.scene.figures.iter().map(|figure| figure.relation).collect();
+    let under = Some(crate::sketch::Relation { place: Place::Under, to: 2 });
+    assert_eq!(relations, [under, under, None]);
+}
 
 #[test]
 fn the_things_of_a_prompt_are_drawn_or_listed() {
@@ -76,6 +122,8 @@ fn setting_time_and_weather_are_read_in_every_main_language() {
         ("雨の夜の街と猫", Some(Setting::City), Some(TimeOfDay::Night), Some(Weather::Rain)),
         ("جمل في الصحراء عند الغروب", Some(Setting::Desert), Some(TimeOfDay::Sunset), None),
         ("जंगल में हाथी", Some(Setting::Forest), None, None),
+        ("лошадь под дождём", None, None, Some(Weather::Rain)),
+        ("a dog in the park on a sunny morning", Some(Setting::Park), Some(TimeOfDay::Sunrise), Some(Weather::Clear)),
         ("a lighthouse in fog at sunrise", None, Some(TimeOfDay::Sunrise), Some(Weather::Fog)),
     ];
     for (text, setting, time, weather) in cases {
