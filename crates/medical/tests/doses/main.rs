@@ -142,7 +142,7 @@ fn after(id: &str, change: impl FnOnce(&mut ProtocolData)) -> Vec<String> {
 
 /// Replaces words of the action at this position, which must be there.
 fn replace(protocol: &mut ProtocolData, action: usize, from: &str, to: &str) {
-    let text = &mut protocol.actions[action - 1].text;
+    let text = &mut protocol.actions.get_mut(action - 1).unwrap().text;
     assert!(text.contains(from), "{from} is not in {text}");
     *text = text.replacen(from, to, 1);
 }

@@ -107,7 +107,7 @@ fn joins(piece: Piece<'_>) -> bool {
 
 /// Whether the unit stands in front, as in "day 3" and "days 4 and 7".
 fn follows_day(tokens: &[Token<'_>], at: usize) -> bool {
-    match &tokens[..at] {
+    match tokens.get(..at).unwrap_or_default() {
         [.., (Piece::Word("day" | "days"), _)] => true,
         [.., (Piece::Number(_), _), (joint, _)] if joins(*joint) => follows_day(tokens, at - 2),
         _ => false,
