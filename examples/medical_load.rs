@@ -1,8 +1,11 @@
 //! Load for the medical interface: clients that look up protocols one after the other, with ten different patients.
 //!
+//! Without a rate each client sends its next lookup when the last is answered. With one, lookups are due at even times
+//! whatever the answers take, and the time of a lookup counts from when it was due.
+//!
 //! Prints one line of JSON for each number of clients.
 //!
-//! `medical_load --url http://127.0.0.1:8080 --key KEY --clients 1,64 --secs 5 [--pid N]`
+//! `medical_load --url http://127.0.0.1:8080 --key KEY --clients 1,64 --secs 5 [--rate 2000] [--pid N]`
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -41,6 +44,8 @@ struct LoadOptions {
     url: String,
     key: String,
     secs: f64,
+    /// Time between two lookups of one client.
+    every: Option<Duration>,
     bodies: Vec<Vec<u8>>,
 }
 
@@ -52,13 +57,16 @@ fn main() -> Result<(), Failure> {
     let arguments: HashMap<&str, &str> =
         arguments.iter().map(String::as_str).zip(arguments.iter().skip(1).map(String::as_str)).step_by(2).collect();
     let of = |name: &str, otherwise: &str| (*arguments.get(name).unwrap_or(&otherwise)).to_owned();
+    let clients: Vec<usize> = of("--clients", "1,64").split(',').map(str::parse).collect::<Result<_, _>>()?;
+    let rate: Option<f64> = arguments.get("--rate").map(|rate| rate.parse()).transpose()?;
+    let count = clients.iter().copied().max().unwrap_or_default() as f64;
     let options = Arc::new(LoadOptions {
         url: of("--url", "http://127.0.0.1:8080"),
         key: of("--key", ""),
         secs: of("--secs", "5").parse()?,
+        every: rate.map(|rate| Duration::from_secs_f64(count / rate)),
         bodies: SYMPTOMS.iter().map(|symptoms| body(symptoms)).collect(),
     });
-    let clients: Vec<usize> = of("--clients", "1,64").split(',').map(str::parse).collect::<Result<_, _>>()?;
     let pid: Option<u32> = arguments.get("--pid").map(|pid| pid.parse()).transpose()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     runtime.block_on(async {
@@ -103,11 +111,19 @@ async fn work(
     first: usize,
 ) -> (Vec<f64>, Vec<String>) {
     let (mut took, mut errors) = (Vec::new(), Vec::new());
+    // Clients begin one after the other, so that their lookups are due at different times.
+    let mut due = options.every.map(|every| Instant::now() + every.mul_f64(first as f64 / 64.0));
     for body in options.bodies.iter().cycle().skip(first % options.bodies.len()) {
         if stop.load(Ordering::Acquire) || errors.len() > 100 {
             break;
         }
-        let begun = Instant::now();
+        let begun = match (&mut due, options.every) {
+            (Some(due), Some(every)) => {
+                tokio::time::sleep_until((*due).into()).await;
+                std::mem::replace(due, *due + every)
+            }
+            _ => Instant::now(),
+        };
         match one(&options, &http, body).await {
             Ok(()) => took.push(begun.elapsed().as_secs_f64() * 1e3),
             Err(error) => errors.push(error.to_string()),

@@ -42,6 +42,10 @@ pub async fn respond<B: MessageBody + 'static>(
     request.extensions_mut().insert(RequestId(id.clone()));
     let app = request.app_data::<web::Data<App>>().cloned();
     let (method, path) = (request.method().clone(), request.path().to_owned());
+    let dialect = Dialect::of(&path);
+    if dialect == Dialect::Medical {
+        detach(request.headers_mut());
+    }
     let head_only = request.extensions().get::<HeadOnly>().cloned();
     let live = app.as_ref().map(|app| app.live());
     let shared = live.and_then(|live| SharedBody::pace(&mut request, live.config.server.pace()));
@@ -57,7 +61,6 @@ pub async fn respond<B: MessageBody + 'static>(
         return Ok(response.map_into_boxed_body());
     }
 
-    let dialect = Dialect::of(&path);
     let now = app.as_ref().map_or(Millis(0), |app| app.clock.now());
     let mut response = rendered(response, dialect, now, &id);
     if let Ok(value) = HeaderValue::from_str(&id) {
@@ -107,6 +110,18 @@ pub async fn respond<B: MessageBody + 'static>(
         (_, Some(held)) => keeping(held, response),
         (_, None) => response,
     })
+}
+
+/// Copies the values of headers. They are parsed as parts of the connection's buffer, in which the body follows, and heads of
+/// requests are pooled: without a copy the message would stay in memory until the head is used again.
+fn detach(headers: &mut HeaderMap) {
+    headers.retain(|_, value| {
+        if let Ok(mut copy) = HeaderValue::from_bytes(value.as_bytes()) {
+            copy.set_sensitive(value.is_sensitive());
+            *value = copy;
+        }
+        true
+    });
 }
 
 /// Answers about patients are kept by nobody, and name the rules that they follow from.

@@ -7,6 +7,7 @@ mod crash;
 mod input;
 mod phrasing;
 mod privacy;
+mod random;
 mod status;
 mod streams;
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The medical interface over HTTP: lookups of protocols by 1 and by 64 clients, the start of the server, its memory.
+"""The medical interface over HTTP: lookups of protocols by 1 and by 64 clients, and at an even rate, the start of the server, its memory.
 
 Needs release builds of `muster` and of the example `medical_load`. What an assessment costs without HTTP, how long the
 knowledge base takes to parse and what it takes of memory is `cargo bench -p muster-medical`. Wall-clock figures of a shared
@@ -21,6 +21,8 @@ import urllib.error
 import urllib.request
 
 KEY = "mst_benchbenchaa_" + "b" * 43
+# Lookups a second that are due at even times: the latency of a server that is not saturated.
+RATE = 2000
 SETTINGS = """[store]
 path = "data"
 [llm]
@@ -75,12 +77,14 @@ def main():
         try:
             print(f"  {details['protocols']} protocols, {details['redFlagRules']} rules; answers after {seconds:.2f} s, "
                   f"{resident(process.pid) >> 20} MiB resident")
-            command = [release / "examples/medical_load", "--url", url, "--key", KEY, "--clients", "1,64",
-                       "--secs", str(args.secs), "--pid", str(process.pid)]
-            output = subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True).stdout
-            lines = [json.loads(line) for line in output.splitlines()]
+            command = [release / "examples/medical_load", "--url", url, "--key", KEY, "--secs", str(args.secs),
+                       "--pid", str(process.pid)]
+            lines = []
+            for load in (["--clients", "1,64"], ["--clients", "64", "--rate", str(RATE)]):
+                done = subprocess.run([str(part) for part in command + load], check=True, capture_output=True, text=True)
+                lines += [json.loads(line) | {"load": " ".join(load[2:])} for line in done.stdout.splitlines()]
             for line in lines:
-                print(f"  {line['clients']:4} clients {line['calls_s']:8.0f} lookups/s  p50 {line['p50_ms']:6.2f} ms  "
+                print(f"  {line['clients']:4} clients {line['load']:11} {line['calls_s']:8.0f} lookups/s  p50 {line['p50_ms']:6.2f} ms  "
                       f"p99 {line['p99_ms']:6.2f} ms  {line['cpu_us_call']:5.0f} us CPU a lookup  {line['errors'] or ''}")
             print(f"  {resident(process.pid) >> 20} MiB resident after load")
             if args.json:

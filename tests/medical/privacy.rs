@@ -1,4 +1,6 @@
+use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use super::*;
 use support::process::Launch;
@@ -80,6 +82,70 @@ async fn what_is_kept_is_sealed_in_the_data_folder() {
     assert!(!files_with(&folder.path().join("store"), &id).is_empty(), "the record is there");
     for text in [WORD, "right ear", "a passphrase of these tests"] {
         assert_eq!(files_with(folder.path(), text), Vec::<String>::new(), "{text}");
+    }
+}
+
+/// Returns the address ranges of a process's writable memory in which a text is found.
+///
+/// # Errors
+/// The memory cannot be read without the capability to trace processes.
+fn memory_with(pid: u32, text: &str) -> std::io::Result<Vec<String>> {
+    const PIECE: usize = 1 << 20;
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"))?;
+    let memory = std::fs::File::open(format!("/proc/{pid}/mem"))?;
+    let mut found = Vec::new();
+    for line in maps.lines().filter(|line| line.split(' ').nth(1).is_some_and(|rights| rights.starts_with("rw"))) {
+        let range = line.split(' ').next().unwrap();
+        let (begin, end) = range.split_once('-').unwrap();
+        let (mut at, end) = (u64::from_str_radix(begin, 16).unwrap(), u64::from_str_radix(end, 16).unwrap());
+        let mut tail = Vec::new();
+        while at < end {
+            let mut piece = vec![0; PIECE.min(usize::try_from(end - at).unwrap())];
+            // Pages that the kernel keeps to itself are not read.
+            let Ok(length) = memory.read_at(&mut piece, at) else { break };
+            if length == 0 {
+                break;
+            }
+            tail.extend_from_slice(&piece[..length]);
+            if memmem(&tail, text.as_bytes()) {
+                found.push(format!("{line} near {at:x}"));
+            }
+            tail.drain(..tail.len().saturating_sub(text.len()));
+            at += length as u64;
+        }
+    }
+    Ok(found)
+}
+
+fn memmem(bytes: &[u8], text: &[u8]) -> bool {
+    bytes.windows(text.len()).any(|window| window == text)
+}
+
+#[tokio::test]
+async fn an_image_of_the_running_server_holds_no_message_that_was_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("config.toml"), format!("{UNLIMITED}[llm]\nmodel = \"none\"\n")).unwrap();
+    let server = Launch::new(folder.path()).start();
+    use_everything(&Medical::at(Client::new(&server.url))).await;
+    // A message that is being kept shows that the scan finds what is there.
+    let found = match memory_with(server.child.id(), "muster_medical_requests_total") {
+        Ok(found) => found,
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            println!("skipped: reading the memory of another process is not permitted: {error}");
+            return;
+        }
+        Err(error) => panic!("{error}"),
+    };
+    assert!(!found.is_empty(), "names of metrics are in the memory");
+    // The connection's buffers are freed when it is closed, which the server notices by itself.
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let left = memory_with(server.child.id(), WORD).unwrap();
+        if left.is_empty() {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{left:#?}");
+        tokio::task::yield_now().await;
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::cite::Cites;
 use super::common::because;
-use crate::assess::Assessment;
+use crate::assess::{Assessment, measure_of};
 use crate::base::{Base, SelfCare};
 use crate::input::{Audience, Input};
 use crate::phrases::{Script, Spoken};
@@ -325,7 +325,11 @@ impl Writer<'_> {
     fn understood(&self) -> String {
         let label = |c: &u16| self.base.lexicon.label(*c).to_owned();
         let mut items: Vec<String> = self.a.summary.present.keys().take(12).map(label).collect();
-        items.extend(self.a.said.iter().take(8).map(|(field, value, _)| format!("{field} {value}")));
+        let shown = |field: &str, value: f64| match measure_of(field) {
+            Some(measure) => measure.shown(value),
+            None => format!("{field} {value}"),
+        };
+        items.extend(self.a.said.iter().take(8).map(|(field, value, _)| shown(field, *value)));
         let denied: Vec<String> = self.a.summary.absent.keys().take(8).map(label).collect();
         if !denied.is_empty() {
             items.push(format!("not present: {}", denied.join(", ")));

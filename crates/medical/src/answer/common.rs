@@ -192,6 +192,7 @@ fn shown(a: &Assessment, measure: Measure) -> String {
     let text = |v: f64| crate::input::round(v, digits).to_string();
     let value = match (values.low(measure), values.high(measure)) {
         (Some(low), Some(high)) if (high - low).abs() > f64::EPSILON => format!("{} to {}", text(low), text(high)),
+        (Some(age), _) if measure == Measure::Age => return measure.shown(age),
         (Some(v), _) => text(v),
         _ => String::new(),
     };

@@ -6,6 +6,7 @@ mod parse;
 
 pub use parse::{Cursor, ExprError, one_or, parse};
 
+use crate::input::round;
 use crate::text::ConceptId;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -106,6 +107,17 @@ impl Measure {
             Self::News2Min => "NEWS2",
             Self::News2Single => "NEWS2 parameter",
             Self::Crb65Min => "CRB-65",
+        }
+    }
+
+    /// A value for people: "heart rate 45", "age 2 months".
+    #[must_use]
+    pub fn shown(self, value: f64) -> String {
+        let digits = if self == Self::TroponinRatio { 2 } else { 1 };
+        match self {
+            Self::Age if value < 1.0 / 12.0 => format!("age {} days", round(value * 365.25, 0)),
+            Self::Age if value < 2.0 => format!("age {} months", round(value * 12.0, 0)),
+            _ => format!("{} {}", self.label(), round(value, digits)),
         }
     }
 }
@@ -367,5 +379,19 @@ fn upper_heart(age: f64) -> f64 {
         a if a < 6.0 => 120.0,
         a if a < 12.0 => 118.0,
         _ => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_shown_to_people_with_the_unit_of_an_age_that_is_not_in_years() {
+        assert_eq!(Measure::Age.shown(2.0 / 12.0), "age 2 months");
+        assert_eq!(Measure::Age.shown(10.0 / 365.25), "age 10 days");
+        assert_eq!(Measure::Age.shown(61.0), "age 61");
+        assert_eq!(Measure::HeartRate.shown(45.0), "heart rate 45");
+        assert_eq!(Measure::Temperature.shown(38.600_000_1), "temperature 38.6");
     }
 }
