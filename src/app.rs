@@ -261,6 +261,8 @@ impl App {
             memory: memory.entries.clone(),
             medical: medical.clone(),
             media: media.clone(),
+            translators: translators.clone(),
+            images: images.clone(),
             identity: identity.clone(),
             feed: feed.clone(),
             sockets: Arc::clone(&sockets),

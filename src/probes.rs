@@ -30,8 +30,10 @@ use muster_tasks::engine::Engines;
 use muster_tasks::task::Tasks;
 
 use crate::disaster::Disaster;
+use crate::images::Images;
 use crate::live::LiveReader;
 use crate::media::MediaParts;
+use crate::media::translate::Translators;
 use crate::medical::Medical;
 use crate::telemetry::Metrics;
 use crate::ws::Sockets;
@@ -56,6 +58,8 @@ pub struct ProbeTargets {
     pub memory: Memory,
     pub medical: Medical,
     pub media: MediaParts,
+    pub translators: Translators,
+    pub images: Images,
     pub identity: Identity,
     pub feed: Feed,
     pub sockets: Arc<Sockets>,

@@ -1,6 +1,6 @@
 //! Pictures by URL: what may be reached, what is refused, and that nothing is sent where nothing may be.
 
-mod web;
+pub mod web;
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -100,6 +100,17 @@ async fn no_spelling_of_an_inner_address_is_reached() {
         "[fe80::1]",
         "[ff02::1]",
         "[2001:db8::1]",
+        "[2001:0:7f00:1::1]",
+        "[::127.0.0.1]",
+        "[100::1]",
+        "[3fff::1]",
+        "[5f00::1]",
+        "192.0.0.1",
+        "192.0.2.1",
+        "198.18.0.1",
+        "198.51.100.1",
+        "203.0.113.1",
+        "240.0.0.1",
     ];
     for host in hosts {
         let refused = see(&client, &format!("http://{host}/a.png")).await;
@@ -165,6 +176,7 @@ async fn each_way_to_fail_has_its_word() {
         ("/endless", "url_failed", "size"),
         ("/text", "url_failed", "not_a_picture"),
         ("/silent", "url_failed", "timeout"),
+        ("/stalled", "url_failed", "timeout"),
     ] {
         assert_refused(&see(&client, &web.url(path)).await, code, reason, path);
     }

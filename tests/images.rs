@@ -15,6 +15,8 @@ use support::server::Muster;
 use support::upstream::{Upstream, UpstreamAction};
 use upstream::{Size, answer_of, picture};
 
+use crate::fetch::web::Web;
+
 /// A server without model files, with these providers and settings.
 fn settings(providers: &str, more: &str) -> String {
     format!("{more}\n[chain]\nretries = 0\n[llm]\nmodel = \"none\"\ncache = \"/nowhere\"\n{providers}")
@@ -123,6 +125,61 @@ async fn the_next_provider_draws_where_one_fails_or_sends_no_picture() {
         assert_eq!(drawn.json()["provider"], json!("two"));
         assert_eq!(bad.requests(), 1, "{action:?}");
     }
+}
+
+#[tokio::test]
+async fn pictures_that_come_as_urls_are_fetched_by_the_rules_for_untrusted_ones() {
+    let inner = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    inner.set_nonblocking(true).unwrap();
+    let silent = inner.local_addr().unwrap();
+    let web = Web::start(silent);
+    let answer = |url: &str| {
+        let body = json!({ "created": 1, "data": [{ "url": url }] }).to_string();
+        UpstreamAction::Status(200, "", Box::leak(body.into_boxed_str()))
+    };
+    let upstream = Upstream::start(answer(&web.url("/picture.png")));
+    let allowed = format!("[media]\nfetch_allow = [\"{}\"]\n", web.address);
+    let muster = Muster::start(&settings(&openai(&upstream), &allowed));
+    let client = muster.client();
+    let body = json!({ "prompt": "a red boat", "model": "gpt-image-2" });
+    let drawn = generate(&client, body.clone()).await;
+    assert_eq!(drawn.status, 200, "{}", drawn.text);
+    let stored = fetch(&client, drawn.json()["image"]["url"].as_str().unwrap()).await.1;
+    assert_eq!((size_of(&stored), web.connections()), ((1024, 1024), 1));
+    for (url, reason) in [
+        (format!("http://{silent}/a.png"), "port"),
+        ("http://169.254.169.254/latest/meta-data/".to_owned(), "address"),
+        (web.url("/inwards"), "port"),
+        (web.url("/html"), "not_a_picture"),
+    ] {
+        upstream.set_action(answer(&url));
+        let refused = generate(&client, body.clone()).await;
+        assert!(matches!(refused.status, 502 | 503), "{url}: {} {}", refused.status, refused.text);
+        assert!(!refused.text.contains("127.0.0.1") && !refused.text.contains("169.254"), "{reason}: {}", refused.text);
+    }
+    let nobody = inner.accept().map(drop).unwrap_err();
+    assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock, "nothing may be sent to an inner address");
+    let metrics = client.get("/metrics").await.text;
+    for counted in ["fetched\"} 1", "not_allowed\"} 3", "not_a_picture\"} 1"] {
+        assert!(metrics.contains(&format!("muster_media_fetches_total{{outcome=\"{counted}")), "{counted}: {metrics}");
+    }
+}
+
+#[tokio::test]
+async fn the_health_module_notices_a_stored_picture_without_its_file() {
+    let upstream = Upstream::start(answer_of(&[picture(Size(1024, 1024))], None));
+    let muster = Muster::start(&settings(&openai(&upstream), "[media]\nmodels = []\n"));
+    let client = muster.client();
+    let probed = || muster.app.health.report().modules["media"].clone();
+    crate::support::socket::wait_until("media is probed", || probed().status.name() != "starting").await;
+    assert_eq!(probed().status.name(), "healthy", "{:?}", probed().why);
+    let drawn = generate(&client, json!({ "prompt": "a red boat" })).await.json();
+    let id = drawn["image"]["id"].as_str().unwrap();
+    assert_eq!(muster.app.images.check().await, Ok(()));
+    std::fs::remove_file(muster.data.path().join(format!("store/pictures/{id}.png"))).unwrap();
+    let why = muster.app.images.check().await.unwrap_err();
+    assert!(why.starts_with("the files of 1 stored pictures are missing"), "{why}");
+    assert_eq!(client.get(&format!("/api/images/{id}")).await.status, 404);
 }
 
 #[tokio::test]
@@ -265,6 +322,13 @@ async fn values_out_of_bounds_are_refused_by_name() {
         (json!({ "prompt": "x", "size": "512x512" }), "size"),
         (json!({ "prompt": "x", "quality": "medium" }), "quality"),
         (json!({ "prompt": "x", "seed": -1 }), "seed"),
+        (json!({ "prompt": "x", "seed": 0.5 }), "seed"),
+        (json!({ "prompt": "x", "seed": "7" }), "seed"),
+        (json!({ "prompt": 7 }), "prompt"),
+        (json!({ "prompt": "x", "size": 1024 }), "size"),
+        (json!({ "prompt": "x", "quality": true }), "quality"),
+        (json!({ "prompt": "x", "model": "" }), "model"),
+        (json!({ "prompt": "x", "model": ["gpt-image-2"] }), "model"),
     ] {
         let refused = generate(&client, body.clone()).await;
         assert_eq!(
@@ -286,6 +350,28 @@ async fn values_out_of_bounds_are_refused_by_name() {
         let refused = create(&client, body.clone()).await;
         let error = &refused.json()["error"];
         assert_eq!((refused.status, &error["param"], &error["code"]), (400, &json!(param), &json!(code)), "{body}");
+    }
+    for (body, param) in [
+        (json!({}), "prompt"),
+        (json!({ "prompt": 7 }), "prompt"),
+        (json!({ "prompt": " " }), "prompt"),
+        (json!({ "prompt": "x".repeat(1_001) }), "prompt"),
+        (json!({ "prompt": "x", "model": 7 }), "model"),
+        (json!({ "prompt": "x", "n": "2" }), "n"),
+        (json!({ "prompt": "x", "n": 1.5 }), "n"),
+        (json!({ "prompt": "x", "size": 1024 }), "size"),
+        (json!({ "prompt": "x", "quality": 1 }), "quality"),
+        (json!({ "prompt": "x", "response_format": 1 }), "response_format"),
+        (json!({ "prompt": "x", "output_format": 1 }), "output_format"),
+        (json!({ "prompt": "x", "background": 1 }), "background"),
+        (json!({ "prompt": "x", "user": 1 }), "user"),
+    ] {
+        for path in ["/v1/images/generations", "/v1/images/generate"] {
+            let refused = client.post(path, &body).await;
+            let error = &refused.json()["error"];
+            assert_eq!((refused.status, &error["param"]), (400, &json!(param)), "{path} {body}: {}", refused.text);
+            assert_eq!(error["type"], "invalid_request_error", "{path} {body}");
+        }
     }
 }
 

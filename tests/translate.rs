@@ -83,6 +83,16 @@ async fn a_wrong_field_is_named() {
         (json!({ "format": "rtf" }), "format"),
         (json!({ "glossary": terms }), "glossary"),
         (json!({ "tone": "formal" }), "tone"),
+        (json!({ "text": 7 }), "text"),
+        (json!({ "text": " \n" }), "text"),
+        (json!({ "to": null }), "to"),
+        (json!({ "to": ["pt"] }), "to"),
+        (json!({ "from": 7 }), "from"),
+        (json!({ "format": 7 }), "format"),
+        (json!({ "glossary": ["shelter"] }), "glossary"),
+        (json!({ "glossary": { "": "x" } }), "glossary"),
+        (json!({ "model": 7 }), "model"),
+        (json!({ "stream": "yes" }), "stream"),
     ] {
         assert_field(&client.post(PATH, &body(more)).await, field);
     }

@@ -1,4 +1,4 @@
-//! Pictures of providers: decoded, checked and cropped in a process of their own.
+//! Pictures of providers: fetched where they came as URLs, decoded, checked and cropped in a process of their own.
 
 use std::time::Duration;
 
@@ -12,6 +12,9 @@ use muster_media::fit::{Fitted, fit};
 use muster_media::{Limits, Recognised, recognise};
 use muster_providers::{ImageData, ImageSize, ReplyImage};
 use muster_tasks::engine::{EngineCaller, Engines, Job, JobCall};
+
+use crate::media::fetch::{FetchError, Fetcher};
+use crate::telemetry::Metrics;
 
 /// Checks a picture and brings it to a size. The input is columns and rows as big-endian 32-bit integers, 0 for its own
 /// size, and the picture; the output is the same two numbers and the PNG, empty where the picture is one of that size
@@ -49,6 +52,9 @@ fn number(bytes: &[u8]) -> Option<(u32, &[u8])> {
 #[derive(Debug, Clone)]
 pub struct FitCheck {
     pub engines: Engines,
+    /// Fetches pictures that came as URLs, by the rules for those of callers.
+    pub fetcher: Fetcher,
+    pub metrics: Metrics,
     pub caller: EngineCaller,
     /// Size that they are to have; `None` for their own.
     pub size: Option<ImageSize>,
@@ -66,8 +72,11 @@ impl FitCheck {
         let malformed = |why: &str| Unchecked::Malformed(why.to_owned());
         let bytes = match image.data {
             ImageData::Bytes(bytes) => bytes,
-            // Addresses are fetched by the rules for untrusted ones, which are not part of this server yet.
-            ImageData::Url(_) => return Err(malformed("sent the address of a picture instead of the picture")),
+            ImageData::Url(url) => {
+                let fetched = self.fetcher.fetch(&url, &self.caller.actor).await;
+                self.metrics.media_fetch(fetched.as_ref().map_or_else(FetchError::word, |_| "fetched"));
+                fetched.map_err(unfetched)?
+            }
         };
         if bytes.len() > MAX_BYTES {
             return Err(malformed("a picture is larger than 16 MiB"));
@@ -83,6 +92,16 @@ impl FitCheck {
         let png = if png.is_empty() { bytes } else { png.to_vec() };
         Ok(CheckedPicture { png, width, height, revised_prompt: image.revised_prompt })
     }
+}
+
+/// A URL that leads to no picture is the provider's fault; that too many are fetched at a time is not.
+fn unfetched(error: FetchError) -> Unchecked {
+    let why = match error {
+        FetchError::NotAllowed(denied) => denied.word(),
+        FetchError::Failed(reason) => reason.word(),
+        FetchError::Busy => return Unchecked::Unavailable(error.at(&[])),
+    };
+    Unchecked::Malformed(format!("a picture could not be fetched by its URL ({why})"))
 }
 
 /// A process that was stopped because of a picture is the picture's fault.
@@ -104,6 +123,17 @@ mod tests {
         for input in [&b""[..], b"\0\0\0\0\0\0\0\0", b"\0\0\0\0\0\0\0\0GIF89a", b"\0\0\0\0\0\0\0\0\x89PNG\r\n\x1a\n"] {
             assert!(fit_bytes(input).is_err(), "{input:?}");
         }
+    }
+
+    #[test]
+    fn a_url_without_a_picture_is_the_provider_s_fault_and_says_no_address() {
+        use crate::media::fetch::{Denied, Reason};
+        for (error, word) in
+            [(FetchError::NotAllowed(Denied::Address), "(address)"), (FetchError::Failed(Reason::Tls), "(tls)")]
+        {
+            assert!(matches!(unfetched(error), Unchecked::Malformed(why) if why.ends_with(word)), "{word}");
+        }
+        assert!(matches!(unfetched(FetchError::Busy), Unchecked::Unavailable(_)));
     }
 
     #[test]

@@ -130,6 +130,8 @@ async fn drawn(
         Registry::is_any_image_model(named) && app.live().config.images.fallback == ImageFallback::Sketch;
     let check = FitCheck {
         engines: app.engines.clone(),
+        fetcher: app.media.fetcher.clone(),
+        metrics: app.metrics.clone(),
         caller: EngineCaller { actor: owner, task: None },
         size: wanted.request.size,
     };

@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use actix_rt::ArbiterHandle;
 use muster_core::Clock;
-use muster_core::health::ProbeResult;
 use muster_core::supervise::Tree;
 use muster_imaging::pictures::{PictureOptions, Pictures};
 use muster_store::StoreHandle;
@@ -47,12 +46,17 @@ impl Images {
         Ok(Self { pictures, sketch: Arc::new(SketchService::new(config.llm.cache.clone())) })
     }
 
-    /// Compares the stored pictures with their records, for the health module `media`.
-    pub async fn examine(&self) -> ProbeResult {
+    /// Compares the records of stored pictures with their files.
+    ///
+    /// # Errors
+    /// A file is missing, or they cannot be compared.
+    pub async fn check(&self) -> Result<(), String> {
         match self.pictures.missing_files().await {
-            Ok(0) => ProbeResult::Healthy,
-            Ok(missing) => ProbeResult::Degraded(format!("the files of {missing} stored pictures are missing")),
-            Err(error) => ProbeResult::Degraded(error.message),
+            Ok(0) => Ok(()),
+            Ok(missing) => Err(format!(
+                "the files of {missing} stored pictures are missing: their records are removed at the next start"
+            )),
+            Err(error) => Err(error.message),
         }
     }
 }

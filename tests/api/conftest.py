@@ -30,6 +30,8 @@ logins_per_address = 1000000
 logins_per_minute = 1000000
 argon2_memory_kib = 64
 argon2_passes = 1
+[images]
+owner_pictures = 100000
 """
 
 

@@ -190,6 +190,12 @@ class World:
     def owner(self):
         return self.call("GET", "/api/memory/stats", token=self.key)["owner"]
 
+    # Pictures: their owner's alone, and the calls are made with the key.
+
+    def drawn(self):
+        body = {"prompt": "a red boat", "model": "gpt-image-2"}
+        return self.call("POST", "/api/generate-image", body, token=self.key)["image"]["id"]
+
     # Firmware
 
     def manifest(self):

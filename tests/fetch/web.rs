@@ -97,7 +97,10 @@ fn serve(
         "/short" => whole("200 OK", "", b"\x89PNG"),
         "/gzip" => whole("200 OK", "Content-Encoding: gzip\r\n", &picture()),
         "/declared" => b"HTTP/1.1 200 OK\r\nContent-Length: 20971521\r\n\r\n\x89PNG\r\n\x1a\n".to_vec(),
-        "/silent" => {
+        "/silent" | "/stalled" => {
+            if path == "/stalled" {
+                stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 4096\r\n\r\n\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR")?;
+            }
             // Until the client leaves.
             while stream.read(&mut buffer)? > 0 {}
             return Ok(());

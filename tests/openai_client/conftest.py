@@ -14,14 +14,14 @@ NAMES = ["echo", "acme/echo", "tiny", "waits", "tools", "writer", "vectors"]
 
 @pytest.fixture(scope="session")
 def start(tmp_path_factory):
-    """Starts a server that runs until the tests end: `start(providers=..., llm=...)`."""
+    """Starts a server that runs until the tests end: `start(providers=..., llm=..., more=...)`."""
     running = []
 
-    def start(providers=(), llm=None):
+    def start(providers=(), llm=None, more=""):
         folder = tmp_path_factory.mktemp("muster")
         # Without an embedded model, unless the test configures one: the start is quicker, the answers are scripted.
         llm = llm or {"cache": str(folder / "no-models")}
-        running.append(Muster(folder, settings(providers, llm)))
+        running.append(Muster(folder, settings(providers, llm, more)))
         return running[-1]
 
     yield start

@@ -32,15 +32,15 @@ def new_key():
     return f"mst_{identifier}_{secret}"
 
 
-def settings(providers=(), llm=None):
-    """config.toml: `providers` are (id, base URL, names of models), called in that order and no others."""
+def settings(providers=(), llm=None, more=""):
+    """config.toml: `providers` are (id, base URL, names of models), called in that order and no others; `more` is TOML."""
     lines = []
     for name, base_url, models in providers:
         lines += ["[[provider]]", f'id = "{name}"', 'kind = "openai"']
         lines += [f'base_url = "{base_url}"', f"models = {json.dumps(list(models))}", ""]
     if providers:
         lines += ["[chain]", f"order = {json.dumps([name for name, *_ in providers])}", ""]
-    lines += ["[llm]", *(f"{key} = {json.dumps(value)}" for key, value in (llm or {}).items()), ""]
+    lines += ["[llm]", *(f"{key} = {json.dumps(value)}" for key, value in (llm or {}).items()), "", more, ""]
     return "\n".join(lines)
 
 

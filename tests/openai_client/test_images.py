@@ -1,4 +1,4 @@
-"""Pictures by the official client: links, base64, several at once, and its typed errors."""
+"""Pictures by the official client: links, base64, several at once, its typed errors, and pictures within chats."""
 
 import base64
 import urllib.request
@@ -24,8 +24,10 @@ def test_links_need_no_key(drawing, upstream):
     reply = drawing.images.generate(model=MODEL, prompt="a red boat", n=4, size="1792x1024", quality="hd")
     assert len(reply.data) == 4 and all(one.b64_json is None for one in reply.data)
     assert [one.revised_prompt for one in reply.data] == [f"picture {at}" for at in range(4)]
+    # Directly to the loopback, whatever proxy the environment names.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     for one in reply.data:
-        with urllib.request.urlopen(one.url) as response:
+        with opener.open(one.url, timeout=30) as response:
             assert response.headers["content-type"] == "image/png"
             assert response.read() == png(1792, 1024)
     assert upstream.paths[-1].endswith("/v1/images/generations")
@@ -71,3 +73,42 @@ def test_an_unknown_model(drawing):
 def test_no_key(drawing):
     with pytest.raises(openai.AuthenticationError):
         drawing.with_options(api_key="mst_wrong").images.generate(model=MODEL, prompt="a red boat")
+
+
+@pytest.fixture(scope="module")
+def seeing(start, upstream):
+    """A client of a server that may fetch pictures from the upstream's address, which is no public one."""
+    address = upstream.base_url.removeprefix("http://").removesuffix("/v1")
+    more = f'[media]\nfetch_allow = ["{address}"]'
+    return start(providers=[("scripted", upstream.base_url, ["echo"])], more=more).client()
+
+
+def chat_of(url):
+    parts = [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": url, "detail": "low"}}]
+    return {"model": "echo", "messages": [{"role": "user", "content": parts}]}
+
+
+def test_pictures_of_chats_go_on_as_data(seeing, upstream):
+    data = "data:image/png;base64," + base64.b64encode(png(3, 2)).decode()
+    for url in (data, upstream.base_url.removesuffix("/v1") + "/picture.png"):
+        assert seeing.chat.completions.create(**chat_of(url)).choices[0].message.content
+        sent = upstream.requests[-1]["messages"][0]["content"]
+        assert sent[0] == {"type": "text", "text": "What is this?"}
+        assert sent[1]["image_url"] == {"url": data, "detail": "low"}
+
+
+@pytest.mark.parametrize(
+    ("url", "code"),
+    [
+        ("http://127.0.0.1:9/a.png", "url_not_allowed"),
+        ("http://169.254.169.254/latest/meta-data/", "url_not_allowed"),
+        ("http://[::ffff:10.0.0.1]/a.png", "url_not_allowed"),
+        ("{upstream}/v1/models", "url_failed"),
+    ],
+)
+def test_pictures_of_chats_come_from_public_addresses_only(seeing, upstream, url, code):
+    before = len(upstream.requests)
+    with pytest.raises(openai.BadRequestError) as refused:
+        seeing.chat.completions.create(**chat_of(url.format(upstream=upstream.base_url.removesuffix("/v1"))))
+    assert refused.value.code == code
+    assert len(upstream.requests) == before, "no provider is called"

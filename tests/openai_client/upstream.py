@@ -71,7 +71,10 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
     def do_GET(self):
-        self.json(200, {"object": "list", "data": []})
+        if self.path == "/picture.png":
+            self.answer(200, "image/png", png(3, 2))
+        else:
+            self.json(200, {"object": "list", "data": []})
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -155,11 +158,13 @@ class Handler(BaseHTTPRequestHandler):
         self.json(status, {"error": error}, headers)
 
     def json(self, status, body, headers=None):
-        data = json.dumps(body).encode()
+        self.answer(status, "application/json", json.dumps(body).encode(), headers)
+
+    def answer(self, status, kind, data, headers=None):
         self.send_response(status)
         for name, value in (headers or {}).items():
             self.send_header(name, value)
-        self.send_header("content-type", "application/json")
+        self.send_header("content-type", kind)
         self.send_header("content-length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
@@ -206,7 +211,27 @@ def calls_tools(body):
 def words_of(body):
     if body["model"] == "tools":
         return [DONE]
+    format = body.get("response_format") or {}
+    if format.get("type") == "json_schema" and format["json_schema"]["name"] in SCHEMAS:
+        return [json.dumps(SCHEMAS[format["json_schema"]["name"]](body))]
     return JSON_WORDS if body["model"] == "writer" else WORDS
+
+
+RECTANGLE = {"x": 0, "y": 0, "width": 0.5, "height": 1}
+# What the schemas of the server's own calls are answered with, by their names.
+SCHEMAS = {
+    # Each text translated by itself.
+    "translations": lambda body: {"translations": json.loads(body["messages"][-1]["content"])["texts"]},
+    "describe": lambda body: {"description": "A grey picture."},
+    "detect": lambda body: {"objects": [{"label": "cat", "score": 0.9, "box": RECTANGLE}]},
+    "ocr": lambda body: {"lines": [{"text": "EXIT", "box": RECTANGLE}]},
+    "moderate": lambda body: {"scores": scores_of(body)},
+}
+
+
+def scores_of(body):
+    names = body["response_format"]["json_schema"]["schema"]["properties"]["scores"]["properties"]
+    return {name: 0.1 for name in names}
 
 
 def answer_to(body):

@@ -1,6 +1,7 @@
 //! One request of a fetch, to checked addresses.
 
-use std::io::ErrorKind;
+use std::error::Error;
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, HeaderValue};
@@ -52,23 +53,57 @@ impl Hop {
 
 /// The word for a failure of the connection.
 pub(super) fn reason(error: &reqwest::Error) -> Reason {
-    let secure = error.url().is_some_and(|url| url.scheme() == "https");
     if error.is_timeout() {
         return Reason::Timeout;
     }
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    let secure = error.url().is_some_and(|url| url.scheme() == "https");
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
-        let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        if error.is::<rustls::Error>() || inner.is_some_and(|inner| inner.is::<rustls::Error>()) {
+        if is_of_tls(error, secure) {
             return Reason::Tls;
         }
-        // A server without TLS closes the connection in the handshake.
-        let closed =
-            error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == ErrorKind::UnexpectedEof);
-        if closed && secure {
-            return Reason::Tls;
-        }
-        cause = error.source();
+        cause = within(error);
     }
     Reason::Connect
+}
+
+/// The cause of an error. The source of an `io::Error` is the source of the error that it wraps, not that error itself.
+fn within<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+        Some(wrapped) => Some(wrapped),
+        None => error.source(),
+    }
+}
+
+/// Whether TLS failed, or, on a connection for it, the server left in the handshake as one without TLS does.
+fn is_of_tls(error: &(dyn Error + 'static), secure: bool) -> bool {
+    let left = [ErrorKind::UnexpectedEof, ErrorKind::ConnectionReset, ErrorKind::BrokenPipe];
+    let has_left = || error.downcast_ref::<io::Error>().is_some_and(|error| left.contains(&error.kind()));
+    error.is::<rustls::Error>() || (secure && has_left())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(error: &(dyn Error + 'static), secure: bool) -> bool {
+        let mut cause = Some(error);
+        std::iter::from_fn(|| {
+            let error = cause?;
+            cause = within(error);
+            Some(error)
+        })
+        .any(|error| is_of_tls(error, secure))
+    }
+
+    #[test]
+    fn a_failure_of_tls_is_found_however_deep_it_is_wrapped() {
+        let failure = || rustls::Error::DecryptError;
+        assert!(found(&failure(), true));
+        assert!(found(&io::Error::other(failure()), true));
+        assert!(found(&io::Error::other(io::Error::new(ErrorKind::InvalidData, failure())), true));
+        assert!(found(&io::Error::other(io::Error::from(ErrorKind::UnexpectedEof)), true));
+        assert!(!found(&io::Error::other(io::Error::from(ErrorKind::UnexpectedEof)), false));
+        assert!(!found(&io::Error::from(ErrorKind::ConnectionRefused), true));
+    }
 }

@@ -94,6 +94,11 @@ impl Fetcher {
     async fn checked(&self, url: &Url) -> Result<Hop, FetchError> {
         let host = url.host_str().ok_or(FetchError::NotAllowed(Denied::Form))?;
         let port = url.port_or_known_default().ok_or(FetchError::NotAllowed(Denied::Port))?;
+        // Before the name is looked up: a lookup says whether a name exists.
+        let is_open = matches!(port, 80 | 443);
+        if !is_open && self.allowed.iter().all(|allowed| allowed.port() != port) {
+            return Err(FetchError::NotAllowed(Denied::Port));
+        }
         let (name, addresses) = match host.trim_matches(['[', ']']).parse::<IpAddr>() {
             Ok(address) => (None, vec![SocketAddr::from((address, port))]),
             Err(_) => {
@@ -110,7 +115,7 @@ impl Fetcher {
             if self.allowed.contains(&found) {
                 continue;
             }
-            if !matches!(port, 80 | 443) {
+            if !is_open {
                 return Err(FetchError::NotAllowed(Denied::Port));
             }
             if !address::is_public(found.ip()) {

@@ -102,6 +102,8 @@ pub struct EmbeddedModel<E: VisionEngine> {
     entry: Option<Arc<MediaModel>>,
     cache: Arc<PathBuf>,
     canary: Arc<Mutex<Option<(Instant, E::Output)>>>,
+    /// Time between two checks.
+    checked: Duration,
 }
 
 impl<E: VisionEngine> Clone for EmbeddedModel<E> {
@@ -111,6 +113,7 @@ impl<E: VisionEngine> Clone for EmbeddedModel<E> {
             entry: self.entry.clone(),
             cache: Arc::clone(&self.cache),
             canary: Arc::clone(&self.canary),
+            checked: self.checked,
         }
     }
 }
@@ -135,6 +138,7 @@ impl<E: VisionEngine> EmbeddedModel<E> {
             entry: entry.map(Arc::new),
             cache: Arc::new(cache.to_owned()),
             canary: Arc::default(),
+            checked: CHECKED,
         })
     }
 
@@ -187,7 +191,7 @@ impl<E: VisionEngine> EmbeddedModel<E> {
             ModelState::Failed(why) => return Err(format!("{}: {why}", E::MODEL)),
             ModelState::Absent | ModelState::Loading => return Ok(()),
         }
-        let due = |known: &Option<(Instant, E::Output)>| known.as_ref().is_none_or(|(at, _)| at.elapsed() >= CHECKED);
+        let due = |known: &Option<(Instant, E::Output)>| known.as_ref().is_none_or(|(at, _)| at.elapsed() >= self.checked);
         if !due(&self.canary.lock().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(());
         }
@@ -213,6 +217,8 @@ fn canary() -> Option<Rgb> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
     #[tokio::test]
@@ -223,5 +229,39 @@ mod tests {
         assert_eq!((error.kind, error.code), (Kind::Unavailable, Some("model_absent")));
         assert!(error.message.contains("muster models pull ocr"), "{error}");
         assert_eq!(model.check().await, Ok(()));
+    }
+
+    /// A model whose result changes after some calls.
+    struct Drifting(AtomicUsize);
+
+    impl VisionEngine for Drifting {
+        const ID: &'static str = "moderate";
+        const MODEL: &'static str = "drifting";
+        type Options = ();
+        type Output = bool;
+
+        fn load(_: &Path) -> Result<Self, VisionError> {
+            Ok(Self(AtomicUsize::new(0)))
+        }
+
+        fn run(&self, _: RgbImage<'_>, (): (), _: IsCancelled<'_>) -> Result<bool, VisionError> {
+            Ok(self.0.fetch_add(1, Ordering::SeqCst) < 3)
+        }
+    }
+
+    #[tokio::test]
+    async fn a_model_whose_result_for_the_same_picture_changes_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        // Files of this name are enough for a model that reads none.
+        let manifest = MediaManifest::embedded().unwrap();
+        for file in &manifest.get(Drifting::ID).unwrap().files {
+            std::fs::write(folder.path().join(&file.file), b"x").unwrap();
+        }
+        let model = EmbeddedModel::<Drifting> { checked: Duration::ZERO, ..EmbeddedModel::start(folder.path()).unwrap() };
+        assert_eq!(model.check().await, Ok(()), "it is not in memory");
+        assert!(model.run(&Arc::new(canary().unwrap()), ()).await.unwrap());
+        assert_eq!((model.check().await, model.check().await), (Ok(()), Ok(())));
+        let why = model.check().await.unwrap_err();
+        assert_eq!(why, "drifting has another result for the same picture now");
     }
 }

@@ -1,4 +1,4 @@
-// Pictures: links, base64, several at once, and typed errors.
+// Pictures: links, base64, several at once, typed errors, and pictures within chats.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -9,10 +9,11 @@ import { Muster } from './muster.js';
 import { Upstream, png } from './upstream.js';
 
 const model = 'gpt-image-2';
+const chatModel = 'echo';
 const it = {};
 before(async () => {
   it.upstream = await Upstream.start();
-  it.muster = await Muster.start(it.upstream.baseURL, [model]);
+  it.muster = await Muster.start(it.upstream.baseURL, [model, chatModel]);
   it.client = it.muster.client();
 });
 after(async () => {
@@ -45,4 +46,17 @@ test('typed errors', async () => {
   await refused({ size: '256x256' }, OpenAI.BadRequestError, 'unsupported_value');
   await refused({ prompt: 'something forbidden' }, OpenAI.BadRequestError, 'content_policy_violation');
   await refused({ model: 'no-such-model' }, OpenAI.NotFoundError, 'model_not_found');
+});
+
+test('pictures of chats go on as data, and come from public addresses only', async () => {
+  const chat = (url) =>
+    it.client.chat.completions.create({
+      model: chatModel,
+      messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
+    });
+  const url = `data:image/png;base64,${png(3, 2).toString('base64')}`;
+  assert.ok((await chat(url)).choices[0].message.content);
+  assert.deepEqual(it.upstream.requests.at(-1).messages[0].content[0].image_url, { url });
+  const refused = (error) => error instanceof OpenAI.BadRequestError && error.code === 'url_not_allowed';
+  await assert.rejects(chat('http://169.254.169.254/latest/meta-data/'), refused);
 });
