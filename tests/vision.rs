@@ -363,6 +363,43 @@ async fn a_full_queue_refuses_and_clients_that_leave_make_room() {
     };
     tokio::time::timeout(TEST_TIMEOUT, again).await.expect("the queue empties");
     let metrics = client.get("/metrics").await.text;
-    let stopped = metrics.lines().find_map(|line| line.strip_prefix("muster_state{name=\"stopped\",part=\"vision/ocr\"} "));
+    let stopped =
+        metrics.lines().find_map(|line| line.strip_prefix("muster_state{name=\"stopped\",part=\"vision/ocr\"} "));
     assert!(stopped.unwrap().parse::<u64>().unwrap() > 0, "calls whose clients left did not go on");
+}
+
+/// A program that answers as Tesseract 5 does: its languages, the script of a page, and one line of two words.
+const TESSERACT: &str = r#"#!/bin/sh
+case "$*" in
+*--list-langs*) printf 'List of available languages in "/usr/share" (3):\neng\nosd\nrus\n' ;;
+*"--psm 0"*) cat >/dev/null; printf 'Page number: 0\nScript: Cyrillic\nScript confidence: 4.2\n' ;;
+*"-l rus+eng"*) cat >/dev/null
+    printf 'level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext\n'
+    printf '4\t1\t1\t1\t1\t0\t0\t0\t2\t1\t-1\t\n'
+    printf '5\t1\t1\t1\t1\t1\t0\t0\t1\t1\t96.0\tДобрый\n5\t1\t1\t1\t1\t2\t1\t0\t1\t1\t96.0\tдень\n' ;;
+*) exit 1 ;;
+esac
+"#;
+
+#[tokio::test]
+async fn a_page_in_another_script_is_read_by_tesseract_where_it_is_installed() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("tesseract");
+    std::fs::write(&program, TESSERACT).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let installed = format!("{}[media]\ntesseract = \"{}\"\n", settings(Path::new("/nonexistent")), program.display());
+    let muster = Muster::start(&installed);
+    let body = json!({ "image": picture(), "task": "ocr", "model": "tesseract" });
+    let read = muster.client().post(PATH, &body).await;
+    assert_eq!(read.status, 200, "{}", read.text);
+    let read = read.json();
+    assert_eq!((&read["method"], &read["provider"]), (&json!("tesseract"), &json!("embedded")), "{read}");
+    assert_eq!(read["result"]["text"], "Добрый день");
+    assert_eq!(read["result"]["lines"][0]["score"], 0.96);
+
+    let without = Muster::start(&format!("{}[media]\ntesseract = \"\"\n", settings(Path::new("/nonexistent"))));
+    let refused = without.client().post(PATH, &body).await;
+    assert_eq!((refused.status, &refused.json()["error_code"]), (503, &json!("MODEL_ABSENT")), "{}", refused.text);
+    assert!(refused.text.contains("install tesseract-ocr"), "{}", refused.text);
 }

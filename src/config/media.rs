@@ -1,6 +1,7 @@
 //! Settings of vision and of pictures by URL.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -19,13 +20,20 @@ pub struct Media {
     pub models: Vec<String>,
     /// Provider of kind `openai` whose moderation endpoint sees pictures to moderate; empty: none does.
     pub moderation: String,
+    /// Program of Tesseract; empty: not used.
+    pub tesseract: PathBuf,
     /// Addresses with ports from which pictures are fetched although they are not public. For tests.
     pub fetch_allow: Vec<SocketAddr>,
 }
 
 impl Default for Media {
     fn default() -> Self {
-        Self { models: MODELS.map(str::to_owned).into(), moderation: String::new(), fetch_allow: Vec::new() }
+        Self {
+            models: MODELS.map(str::to_owned).into(),
+            moderation: String::new(),
+            tesseract: PathBuf::from("tesseract"),
+            fetch_allow: Vec::new(),
+        }
     }
 }
 

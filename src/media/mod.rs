@@ -8,6 +8,7 @@ pub mod vision;
 
 use std::sync::Arc;
 
+use muster_imaging::engines::Tesseract;
 use tokio::sync::Semaphore;
 
 use crate::app::{StartError, failed};
@@ -24,6 +25,8 @@ pub struct MediaParts {
     pub decodes: Arc<Semaphore>,
     /// Models of vision in this process.
     pub vision: VisionModels,
+    /// Reads text of scripts that the embedded model does not know, where it is installed.
+    pub tesseract: Tesseract,
 }
 
 impl MediaParts {
@@ -37,6 +40,7 @@ impl MediaParts {
             fetcher: Fetcher::new(&config.media.fetch_allow),
             decodes: Arc::new(Semaphore::new(picture::QUEUE)),
             vision,
+            tesseract: Tesseract::new(&config.media.tesseract, &config.engines.program),
         })
     }
 }

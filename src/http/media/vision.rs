@@ -107,7 +107,8 @@ pub struct VisionA {
     pub model: String,
     /// `embedded`, or a provider; several are joined by `+`.
     pub provider: String,
-    /// `neural` (a model in this process), `model` (a chat model), `moderation`, `neural+moderation`, or `facts` (rules).
+    /// `neural` (a model in this process), `model` (a chat model), `moderation`, `neural+moderation`, `tesseract` (a program
+    /// on this machine), or `facts` (rules).
     pub method: &'static str,
     pub image: PictureA,
     pub result: VisionResult,

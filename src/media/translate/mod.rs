@@ -12,6 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use muster_engines::{Failure, LanguageData};
+use muster_imaging::engines::ModelSlots;
 use muster_media::languages::{Detection, Dictionary, detect};
 use muster_media::marks::{Glossary, TextFormat};
 use muster_models::MediaManifest;
@@ -101,13 +102,23 @@ impl Translators {
     }
 }
 
+/// Most translation models in memory: 50 MB each.
+const LOADED_PAIRS: usize = 4;
+
 fn pairs(cache: &Path) -> BTreeMap<(String, String), NeuralPair> {
     let Ok(manifest) = MediaManifest::embedded() else { return BTreeMap::new() };
+    let slots = match ModelSlots::start(LOADED_PAIRS) {
+        Ok(slots) => slots,
+        Err(error) => {
+            tracing::warn!(%error, "translation models have no threads");
+            return BTreeMap::new();
+        }
+    };
     let found = muster_models::translate::find_pairs(cache, &manifest).into_iter();
     let started = found.filter_map(|pair| {
         let key = (pair.from.clone(), pair.to.clone());
         let name = pair.id();
-        match NeuralPair::start(pair) {
+        match NeuralPair::start(pair, &slots) {
             Ok(started) => Some((key, started)),
             Err(error) => {
                 tracing::warn!(pair = name, %error, "a translation model has no thread");

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use muster_imaging::engines::{ModelError, ModelOptions, ModelState, ModelStats, ModelThread, Stop};
+use muster_imaging::engines::{ModelError, ModelOptions, ModelSlots, ModelState, ModelStats, ModelThread, Stop};
 use muster_media::segments::{FinishedSegment, SegmentError, TextOptions, Translated, translate_text};
 use muster_models::translate::{NeuralSegments, TranslationPair, Translator};
 use tokio::sync::mpsc::UnboundedSender;
@@ -25,10 +25,12 @@ pub(super) struct NeuralPair {
 }
 
 impl NeuralPair {
-    pub(super) fn start(pair: TranslationPair) -> std::io::Result<Self> {
+    /// Starts the thread of a model that shares the places of loaded models with others.
+    pub(super) fn start(pair: TranslationPair, slots: &ModelSlots) -> std::io::Result<Self> {
         let name: Arc<str> = pair.name.as_str().into();
         let load = move || Translator::load(&pair).map_err(|error| error.to_string());
-        let thread = ModelThread::start(&name, ModelOptions::default(), load)?;
+        let options = ModelOptions { slots: Some(slots.clone()), ..ModelOptions::default() };
+        let thread = ModelThread::start(&name, options, load)?;
         Ok(Self { thread, name, canary: Arc::default() })
     }
 
@@ -44,7 +46,8 @@ impl NeuralPair {
         if known().as_ref().is_some_and(|(at, _)| at.elapsed() < CHECKED) {
             return Ok(());
         }
-        let run = |translator: &mut Translator, stop: Stop<'_>| translator.translate_batch(&[CANARY], &|| stop.is_set());
+        let run =
+            |translator: &mut Translator, stop: Stop<'_>| translator.translate_batch(&[CANARY], &|| stop.is_set());
         let translated = match self.thread.call(run).await {
             Ok(Ok(mut segments)) => segments.pop().map(|segment| segment.text).unwrap_or_default(),
             Ok(Err(error)) => return Err(format!("{}: {error}", self.name)),

@@ -1,22 +1,17 @@
 //! Apertium: a program outside of the server, run without network.
 
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use muster_imaging::engines::{OfflineProgram, RunLimits};
 use muster_media::segments::{SegmentReply, SegmentRequest};
-use tokio::io::AsyncWriteExt;
-use tokio::process::Command;
 use tokio::sync::OnceCell;
-use tokio::time::timeout;
 
 use super::run::LegError;
 
-/// Time limit of a run.
-const LIMIT: Duration = Duration::from_secs(5);
-/// Bytes of the longest output that is taken.
-const MOST_OUTPUT: usize = 1 << 20;
+/// Bounds of a run.
+const LIMITS: RunLimits = RunLimits { time: Duration::from_secs(5), output: 1 << 20 };
 /// Separates segments: Apertium ends a sentence at a blank line, and keeps it.
 const BETWEEN: &str = "\n\n";
 
@@ -62,18 +57,15 @@ pub(super) fn mode<'a>(modes: &'a [String], from: &str, to: &str) -> Option<&'a 
 /// The program of Apertium.
 #[derive(Debug, Clone)]
 pub(super) struct Rules {
-    /// The program; `None` if it is not used.
-    program: Option<Arc<Path>>,
-    /// This server's program, which takes the network from itself before it becomes Apertium.
-    launcher: Arc<Path>,
+    /// The program; `None` if it is not installed or not used.
+    program: Option<OfflineProgram>,
     /// Installed pairs; found at the first use.
     modes: Arc<OnceCell<Vec<String>>>,
 }
 
 impl Rules {
     pub(super) fn new(program: &Path, launcher: &Path) -> Self {
-        let program = Some(program).filter(|program| !program.as_os_str().is_empty()).and_then(found);
-        Self { program: program.map(Into::into), launcher: launcher.into(), modes: Arc::default() }
+        Self { program: OfflineProgram::find("Apertium", program, launcher), modes: Arc::default() }
     }
 
     /// Returns the installed modes; none if Apertium is not installed.
@@ -113,41 +105,11 @@ impl Rules {
         Err(LegError::Failed(message))
     }
 
-    /// Runs Apertium without network; it is killed when the future is dropped, or after 5 s.
-    async fn run(&self, program: &Path, arguments: &[&str], input: &str) -> Result<String, String> {
-        let mut command = Command::new(&*self.launcher);
-        command.args(["offline", "--cpu-seconds=5", "--"]).arg(program).args(arguments);
-        command.env_clear().env("LC_ALL", "C.UTF-8").env("PATH", "/usr/local/bin:/usr/bin:/bin").current_dir("/");
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
-        // Its own programs are its children: the group ends when the pipes close.
-        command.process_group(0);
-        let mut child = command.spawn().map_err(|error| format!("Apertium cannot be started: {error}"))?;
-        let stdin = child.stdin.take();
-        let write = async {
-            if let Some(mut stdin) = stdin {
-                // A program that does not read its input ends without output.
-                drop(stdin.write_all(input.as_bytes()).await);
-            }
-        };
-        let both = async { tokio::join!(write, child.wait_with_output()).1 };
-        let output = match timeout(LIMIT, both).await {
-            Ok(output) => output.map_err(|error| format!("Apertium cannot be read: {error}"))?,
-            Err(_) => return Err(format!("Apertium took longer than {} s", LIMIT.as_secs())),
-        };
-        if !output.status.success() || output.stdout.len() > MOST_OUTPUT {
-            return Err(format!("Apertium failed ({})", output.status));
-        }
-        String::from_utf8(output.stdout).map_err(|_| "Apertium's output is not UTF-8".to_owned())
+    /// Runs Apertium without network.
+    async fn run(&self, program: &OfflineProgram, arguments: &[&str], input: &str) -> Result<String, String> {
+        let output = program.run(arguments, &[], input.as_bytes(), LIMITS).await.map_err(|error| error.to_string())?;
+        String::from_utf8(output).map_err(|_| "Apertium's output is not UTF-8".to_owned())
     }
-}
-
-/// Returns the absolute path of a program.
-fn found(program: &Path) -> Option<PathBuf> {
-    if program.components().count() > 1 {
-        return std::path::absolute(program).ok().filter(|path| path.is_file());
-    }
-    let folders = ["/usr/local/bin", "/usr/bin", "/bin"].map(Path::new);
-    folders.into_iter().map(|folder| folder.join(program)).find(|path| path.is_file())
 }
 
 #[cfg(test)]

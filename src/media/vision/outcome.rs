@@ -24,7 +24,7 @@ pub struct Outcome {
     pub provider: String,
     /// Model; several are joined by `+`.
     pub model: String,
-    /// `neural`, `model`, `moderation`, `neural+moderation` or `facts`.
+    /// `neural`, `model`, `moderation`, `neural+moderation`, `tesseract` or `facts`.
     pub method: &'static str,
     /// Codes.
     pub warnings: Vec<&'static str>,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use muster_imaging::engines::TesseractPage;
 use muster_media::colours::ColourShare;
 use muster_models::{DetectedObject, OcrPage, PixelBox};
 use serde::Serialize;
@@ -32,10 +33,10 @@ pub struct ObjectA {
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct LineA {
     pub text: String,
-    /// Mean probability of the characters, 0 to 1; null of a chat model.
+    /// Mean probability of the characters, or of Tesseract the confidence, 0 to 1; null of a chat model.
     pub score: Option<f64>,
     pub r#box: BoxA,
-    /// Direction of reading, degrees clockwise from rightwards; null of a chat model.
+    /// Direction of reading, degrees clockwise from rightwards; null of a chat model and of Tesseract.
     pub angle: Option<f64>,
 }
 
@@ -52,7 +53,7 @@ pub struct ReadA {
     pub text: String,
     pub lines: Vec<LineA>,
     /// Degrees clockwise by which the picture has to be turned for its text to be upright: 0, 90, 180 or 270; null of a
-    /// chat model.
+    /// chat model and of Tesseract.
     pub rotation: Option<u16>,
 }
 
@@ -164,6 +165,20 @@ impl Scale {
             .collect();
         let text = if all { page.text } else { joined(&lines) };
         ReadA { text, lines, rotation }
+    }
+
+    /// The lines of a page that Tesseract read, of at least this score.
+    pub fn tesseract(self, page: TesseractPage, min_score: Option<f64>) -> ReadA {
+        let least = min_score.unwrap_or(0.0);
+        let kept = page.lines.into_iter().filter(|line| f64::from(line.score) >= least);
+        let lines: Vec<LineA> = kept
+            .map(|line| {
+                let [x, y, width, height] = line.bounds.map(|pixels| pixels as f32);
+                let score = Some(thousandth(line.score.into()));
+                LineA { text: line.text, score, r#box: self.of(PixelBox { x, y, width, height }), angle: None }
+            })
+            .collect();
+        ReadA { text: joined(&lines), lines, rotation: None }
     }
 }
 

@@ -1,9 +1,11 @@
 //! The order of engines of each task.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_web::web;
 use muster_core::{Error, Kind};
+use muster_imaging::engines::{Tesseract, TesseractError};
 use muster_models::{DetectOptions, Detector, Moderator, Ocr};
 use muster_providers::Usage;
 use serde_json::Value;
@@ -84,6 +86,9 @@ async fn objects(app: &App, request: &VisionRequest) -> Result<DetectedA, Error>
 }
 
 async fn read(app: &App, payer: &Payer, request: &VisionRequest) -> Result<Outcome, Error> {
+    if request.model.as_deref() == Some(Tesseract::MODEL) {
+        return by_tesseract(app, request).await.map_err(unread);
+    }
     if !request.permits(Ocr::MODEL) {
         return by_provider(app, payer, request).await;
     }
@@ -106,10 +111,38 @@ async fn read(app: &App, payer: &Payer, request: &VisionRequest) -> Result<Outco
         }
         outcome.attempts = attempts;
     }
+    if not_covered && request.model.is_none() {
+        match by_tesseract(app, request).await {
+            Ok(read) => return Ok(Outcome { attempts: outcome.attempts, ..read }),
+            Err(TesseractError::NotInstalled) => {}
+            Err(error) => tracing::info!(%error, "Tesseract did not read a text either"),
+        }
+    }
     if not_covered {
         outcome.warnings.push("script_not_covered");
     }
     Ok(outcome)
+}
+
+async fn by_tesseract(app: &App, request: &VisionRequest) -> Result<Outcome, TesseractError> {
+    let page = app.media.tesseract.read(&request.upright.picture, request.language.as_deref()).await?;
+    let read = request.scale().tesseract(page, request.min_score);
+    let outcome = Outcome::embedded(Tesseract::MODEL, VisionResult::Read(read));
+    Ok(Outcome { method: Tesseract::MODEL, ..outcome })
+}
+
+/// Why Tesseract, which the request names, read nothing.
+fn unread(error: TesseractError) -> Error {
+    let message = error.to_string();
+    match error {
+        TesseractError::NotInstalled | TesseractError::NoData { .. } => {
+            Error::new(Kind::Unavailable, message).coded("model_absent")
+        }
+        TesseractError::Busy => {
+            Error::new(Kind::Unavailable, message).coded("vision_busy").retry_in(Duration::from_secs(5))
+        }
+        TesseractError::Run(_) => Error::new(Kind::Unavailable, message),
+    }
 }
 
 async fn moderate(app: &App, payer: &Payer, request: &VisionRequest) -> Result<Outcome, Error> {
@@ -207,7 +240,7 @@ async fn by_provider(app: &App, payer: &Payer, request: &VisionRequest) -> Resul
 }
 
 fn is_embedded(name: &str) -> bool {
-    [Detector::MODEL, Ocr::MODEL, Moderator::MODEL, moderation::MODEL, FACTS].contains(&name)
+    [Detector::MODEL, Ocr::MODEL, Moderator::MODEL, Tesseract::MODEL, moderation::MODEL, FACTS].contains(&name)
 }
 
 async fn finish(_: &App, request: &VisionRequest, seen: Seen, attempts: Vec<AttemptA>) -> Result<Outcome, Error> {
