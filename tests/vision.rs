@@ -400,6 +400,6 @@ async fn a_page_in_another_script_is_read_by_tesseract_where_it_is_installed() {
 
     let without = Muster::start(&format!("{}[media]\ntesseract = \"\"\n", settings(Path::new("/nonexistent"))));
     let refused = without.client().post(PATH, &body).await;
-    assert_eq!((refused.status, &refused.json()["error_code"]), (503, &json!("MODEL_ABSENT")), "{}", refused.text);
+    assert_eq!((refused.status, &refused.json()["error"]["code"]), (503, &json!("model_absent")), "{}", refused.text);
     assert!(refused.text.contains("install tesseract-ocr"), "{}", refused.text);
 }
