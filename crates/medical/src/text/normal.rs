@@ -285,6 +285,10 @@ fn wide(b: &mut Builder, c: char, at: usize, end: usize) {
 /// Normalises a single word or phrase, for patterns and tables.
 #[must_use]
 pub fn words(text: &str) -> Vec<String> {
+    // Most of the lexicons' words are normalised as they stand.
+    if !text.is_empty() && text.bytes().all(|b| b.is_ascii_lowercase()) {
+        return vec![text.to_owned()];
+    }
     sentences(text).into_iter().flat_map(|s| s.tokens).map(|t| t.word).collect()
 }
 

@@ -61,7 +61,7 @@ pub fn expand(text: &str, umlauts: Umlauts) -> Result<Vec<String>, String> {
         } else {
             alternatives(part, umlauts)?
         };
-        all = all.iter().flat_map(|head| choices.iter().map(move |c| format!("{head} {c}"))).collect();
+        all = all.iter().flat_map(|head| choices.iter().map(move |c| [head, " ", c].concat())).collect();
         if all.len() > MOST_EXPANDED {
             return Err(format!("{text}: stands for more than {MOST_EXPANDED} patterns"));
         }
@@ -79,16 +79,18 @@ pub enum Umlauts {
 fn alternatives(part: &str, umlauts: Umlauts) -> Result<Vec<String>, String> {
     let (mut single, mut rows) = (Vec::new(), Vec::new());
     for alternative in part.split('|') {
-        let spelt = alternative.replace('ä', "ae").replace('ö', "oe").replace('ü', "ue");
-        let both = std::iter::once(alternative).chain((umlauts == Umlauts::FoldedOrSpelt).then_some(spelt.as_str()));
-        for form in both {
-            let star = if form.ends_with('*') { "*" } else { "" };
-            let row = words(form.trim_end_matches('*'));
-            match row.as_slice() {
-                [] => return Err(format!("{part}: an empty alternative")),
-                [word] if !single.contains(&format!("{word}{star}")) => single.push(format!("{word}{star}")),
-                [_] => {}
-                _ => rows.push(format!("{}{star}", row.join(" "))),
+        let spelt = (umlauts == Umlauts::FoldedOrSpelt && !alternative.is_ascii())
+            .then(|| alternative.replace('ä', "ae").replace('ö', "oe").replace('ü', "ue"));
+        for form in std::iter::once(alternative).chain(spelt.as_deref()) {
+            let mut row = words(form.trim_end_matches('*'));
+            let Some(last) = row.last_mut() else { return Err(format!("{part}: an empty alternative")) };
+            if form.ends_with('*') {
+                last.push('*');
+            }
+            match <[String; 1]>::try_from(row) {
+                Ok([word]) if single.contains(&word) => {}
+                Ok([word]) => single.push(word),
+                Err(row) => rows.push(row.join(" ")),
             }
         }
     }

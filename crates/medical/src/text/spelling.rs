@@ -19,12 +19,11 @@ pub struct Spelling {
     ends: Vec<u32>,
     /// Where the deletions of each bucket begin; the bucket is the beginning of the hash.
     buckets: Vec<u32>,
-    /// Hashes of the words without one letter, by bucket, and the words.
-    deletions: Vec<(Hash, WordId)>,
+    /// Hashes of the words without one letter, each with its word in the low half; sorted.
+    deletions: Vec<u64>,
 }
 
 type Hash = u32;
-type WordId = u16;
 
 /// English words that are one edit away from a lexicon word and mean
 /// something else.
@@ -230,18 +229,18 @@ impl Spelling {
         let mut spelling = Self::default();
         let mut seen = HashSet::new();
         for word in words {
-            let Ok(id) = WordId::try_from(spelling.ends.len()) else { break };
+            let Ok(id) = u32::try_from(spelling.ends.len()) else { break };
             if seen.insert(word) {
                 spelling.words.push_str(word);
                 spelling.ends.push(u32::try_from(spelling.words.len()).unwrap_or(u32::MAX));
-                spelling.deletions.extend(hashes(word).map(|hash| (hash, id)));
+                spelling.deletions.extend(hashes(word).map(|hash| u64::from(hash) << Hash::BITS | u64::from(id)));
             }
         }
         spelling.deletions.sort_unstable();
         spelling.deletions.dedup();
         spelling.deletions.shrink_to_fit();
         let buckets = (spelling.deletions.len() / 2).next_power_of_two();
-        let start = |bucket: usize| spelling.deletions.partition_point(|&(hash, _)| bucket_of(hash, buckets) < bucket);
+        let start = |bucket: usize| spelling.deletions.partition_point(|&d| bucket_of(hash_of(d), buckets) < bucket);
         spelling.buckets = (0..=buckets).map(|bucket| u32::try_from(start(bucket)).unwrap_or(u32::MAX)).collect();
         spelling
     }
@@ -259,15 +258,21 @@ impl Spelling {
         let bucket = bucket_of(hash, self.buckets.len().saturating_sub(1));
         let place = |bucket: usize| self.buckets.get(bucket).map_or(0, |&at| at as usize);
         let bucket = self.deletions.get(place(bucket)..place(bucket + 1)).unwrap_or(&[]);
-        bucket.iter().filter(move |(h, _)| *h == hash).filter_map(|&(_, id)| self.word(id))
+        bucket
+            .iter()
+            .filter(move |&&d| hash_of(d) == hash)
+            .filter_map(|&d| self.word((d & u64::from(u32::MAX)) as usize))
     }
 
-    fn word(&self, id: WordId) -> Option<&str> {
+    fn word(&self, id: usize) -> Option<&str> {
         let end = |id: usize| self.ends.get(id).map(|&end| end as usize);
-        let id = usize::from(id);
         let start = if id == 0 { 0 } else { end(id - 1)? };
         self.words.get(start..end(id)?)
     }
+}
+
+fn hash_of(deletion: u64) -> Hash {
+    (deletion >> Hash::BITS) as Hash
 }
 
 /// The hash scaled to the number of buckets, so that buckets are in the order of hashes.
@@ -300,16 +305,18 @@ pub fn deletions_of(word: &str, into: &mut Vec<Deletion>) {
 
 /// Hashes of the word and of the word without each of its letters.
 fn hashes(word: &str) -> impl Iterator<Item = Hash> + '_ {
-    let skips = std::iter::once(usize::MAX).chain(word.char_indices().map(|(i, _)| i));
-    skips.map(|skip| {
-        // FNV-1a: the keys are our own words, not a stranger's.
-        let letters = word.char_indices().filter(|&(i, _)| i != skip);
-        let hash = letters.fold(0xcbf2_9ce4_8422_2325_u64, |hash, (_, c)| {
-            (hash ^ u64::from(u32::from(c))).wrapping_mul(0x0100_0000_01b3)
-        });
-        // The high half is the better mixed one.
-        (hash >> Hash::BITS) as Hash
-    })
+    // FNV-1a: the keys are our own words, not a stranger's.
+    let step = |hash: u64, c: char| (hash ^ u64::from(u32::from(c))).wrapping_mul(0x0100_0000_01b3);
+    let mut before = 0xcbf2_9ce4_8422_2325_u64;
+    let whole = word.chars().fold(before, step);
+    let without = word.char_indices().map(move |(at, c)| {
+        let after = word.get(at + c.len_utf8()..).unwrap_or_default();
+        let hash = after.chars().fold(before, step);
+        before = step(before, c);
+        hash
+    });
+    // The high half is the better mixed one.
+    std::iter::once(whole).chain(without).map(|hash| (hash >> Hash::BITS) as Hash)
 }
 
 /// Whether two words differ by one insertion, deletion, substitution or
