@@ -85,7 +85,7 @@ impl Cues {
 
 /// For each word of a sentence the length of the longest cue of each kind
 /// that begins there, or 0.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct SentenceCues {
     lengths: Vec<[u8; Cue::COUNT]>,
 }
@@ -130,5 +130,27 @@ fn is_word(pattern: &str, word: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(stem) => word.starts_with(stem),
         None => pattern == word,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::normal::sentences;
+
+    #[test]
+    fn the_longest_cue_of_each_kind_counts_at_the_word_where_it_begins() {
+        let list = |words: &[&str]| words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
+        let (before, past) = (list(&["no", "no hay", "sin"]), list(&["hace _ años", "hace años", "ayer"]));
+        let cues = Cues::new([(Cue::Before, &before), (Cue::Past, &past), (Cue::Severe, &list(&["muy fuert*"]))]);
+        let sentence = sentences("No hay fiebre, hace dos años tos muy fuertes").remove(0);
+        let cues = cues.map(|cues| cues.read(&sentence)).unwrap_or_default();
+        assert_eq!(cues.at(Cue::Before, 0), Some(2));
+        assert_eq!(cues.at(Cue::Before, 1), None);
+        assert_eq!(cues.at(Cue::Past, 3), Some(3));
+        assert_eq!(cues.first(Cue::Severe), Some(7));
+        assert_eq!(cues.first(Cue::Mild), None);
+        assert_eq!(cues.denials(), 1);
+        assert_eq!(cues.at(Cue::Before, 99), None);
     }
 }

@@ -119,7 +119,9 @@ impl Builder {
         if self.word.is_empty() {
             return;
         }
-        let word = std::mem::take(&mut self.word);
+        // The buffer keeps its room for the next word.
+        let word = self.word.clone();
+        self.word.clear();
         let mut also: Vec<String> = without_prefixes(&word).collect();
         let elided = std::mem::take(&mut self.elided);
         if let Some(tail) = word.get(elided..).filter(|t| elided > 0 && t.chars().count() >= 3) {

@@ -348,4 +348,23 @@ mod tests {
         }
         assert!(!one_edit("headacs", "headache"));
     }
+
+    fn corrected<'a>(spelling: &'a Spelling, word: &str) -> Option<&'a str> {
+        let mut readings = Vec::new();
+        deletions_of(word, &mut readings);
+        spelling.correct(word, &readings)
+    }
+
+    #[test]
+    fn a_word_one_edit_away_is_the_first_one_of_the_lexicon() {
+        let spelling = Spelling::new(["breathless", "diarrhoea", "одышка", "swelling", "headaches", "headached"]);
+        assert_eq!(corrected(&spelling, "diarrhea"), Some("diarrhoea"));
+        assert_eq!(corrected(&spelling, "brethlessness"), Some("breathless"));
+        assert_eq!(corrected(&spelling, "одышкаа"), Some("одышка"));
+        assert_eq!(corrected(&spelling, "headachex"), Some("headaches"));
+        assert_eq!(corrected(&spelling, "smelling"), None, "another English word");
+        assert_eq!(corrected(&spelling, "diarea"), None, "fewer than seven letters");
+        assert_eq!(corrected(&spelling, "dirrhea"), None, "two edits");
+        assert_eq!(corrected(&Spelling::new([]), "diarrhea"), None);
+    }
 }
