@@ -249,7 +249,7 @@ impl<'a> Reader<'a> {
         let age = self.age;
         if age.is_none_or(|a| a >= 16.0) {
             let inputs = news2_inputs(self.input, facts);
-            if let Some(min) = score::evaluate("news2", &inputs).and_then(|s| s.min) {
+            if let Some(min) = score::least("news2", &inputs) {
                 facts.values.add(Measure::News2Min, (min > 0.0).then_some(min));
             }
             let mut single = 0.0f64;
@@ -261,13 +261,13 @@ impl<'a> Reader<'a> {
                 {
                     one.set("spo2_scale", scale);
                 }
-                single = single.max(score::evaluate("news2", &one).and_then(|s| s.min).unwrap_or(0.0));
+                single = single.max(score::least("news2", &one).unwrap_or(0.0));
             }
             facts.values.add(Measure::News2Single, (single > 0.0).then_some(single));
         }
         if age.is_none_or(|a| a >= 18.0) {
             let inputs = crb65_inputs(self.base, facts);
-            let min = score::evaluate("crb65", &inputs).and_then(|s| s.min);
+            let min = score::least("crb65", &inputs);
             facts.values.add(Measure::Crb65Min, min.filter(|m| *m > 0.0));
         }
     }

@@ -3,6 +3,7 @@
 
 use crate::text::{Sentence, sentences};
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
 /// Code and English name.
@@ -173,21 +174,70 @@ const COMMON: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// How many words of the sentence are common ones of the language; words of
-/// one letter are common in too many.
-#[must_use]
-pub fn common_words(sentence: &Sentence, code: &str) -> usize {
-    let script = match code {
-        "ru" => Some('\u{400}'..='\u{4ff}'),
-        "ar" => Some('\u{600}'..='\u{6ff}'),
-        "zh" => Some('\u{4e00}'..='\u{9fff}'),
-        _ => None,
-    };
-    if let Some(script) = script {
-        return sentence.tokens.iter().filter(|t| t.word.starts_with(|c| script.contains(&c))).count();
+/// Scripts that tell a language.
+const SCRIPTS: [(&str, RangeInclusive<char>); 3] =
+    [("ru", '\u{400}'..='\u{4ff}'), ("ar", '\u{600}'..='\u{6ff}'), ("zh", '\u{4e00}'..='\u{9fff}')];
+
+/// What the words of a sentence tell of its language.
+#[derive(Debug, Clone, Default)]
+pub struct CommonWords {
+    /// How many words are common ones of each language of [`COMMON`]; words
+    /// of one letter are common in too many.
+    common: [usize; COMMON.len()],
+    /// How many words begin with a letter of each of [`SCRIPTS`].
+    begins: [usize; SCRIPTS.len()],
+    /// Whether some word has a letter of each of [`SCRIPTS`].
+    has: [bool; SCRIPTS.len()],
+    has_latin: bool,
+}
+
+impl CommonWords {
+    #[must_use]
+    pub fn of(sentence: &Sentence) -> Self {
+        let mut words = Self::default();
+        for token in &sentence.tokens {
+            let languages = languages_of(&token.word);
+            for (place, count) in words.common.iter_mut().enumerate() {
+                *count += usize::from(languages >> place & 1);
+            }
+            words.has_latin |= token.word.bytes().any(|b| b.is_ascii_alphabetic());
+            if !token.word.is_ascii() {
+                words.scripts(&token.word);
+            }
+        }
+        words
     }
-    let Some(place) = COMMON.iter().position(|(c, _)| *c == code) else { return 0 };
-    sentence.tokens.iter().filter(|token| languages_of(&token.word) & (1 << place) != 0).count()
+
+    fn scripts(&mut self, word: &str) {
+        for (((_, script), begins), has) in SCRIPTS.iter().zip(&mut self.begins).zip(&mut self.has) {
+            *begins += usize::from(word.starts_with(|c| script.contains(&c)));
+            *has |= word.chars().any(|c| script.contains(&c));
+        }
+    }
+
+    /// How many words tell this language.
+    #[must_use]
+    pub fn count(&self, code: &str) -> usize {
+        let scripts = SCRIPTS.iter().map(|(code, _)| *code).zip(self.begins);
+        let common = COMMON.iter().map(|(code, _)| *code).zip(self.common);
+        scripts.chain(common).find(|(c, _)| *c == code).map_or(0, |(_, count)| count)
+    }
+
+    /// The languages with a lexicon that the sentence may be in, beside
+    /// English. A guess too many can only add findings; where no common word
+    /// is known ("Brustschmerzen"), all that are written in its letters. Only
+    /// the sentence decides, so that no other sentence hides what it says.
+    #[must_use]
+    pub fn languages(&self) -> Vec<&'static str> {
+        let most = self.common.iter().max().copied().unwrap_or_default();
+        // A short sentence ("dolor en el pecho") has few common words; one
+        // alone tells nothing.
+        let likely = |count: usize| self.has_latin && (most < 2 || count * 2 >= most);
+        let common = COMMON.iter().map(|(code, _)| *code).zip(self.common.map(likely));
+        let scripts = SCRIPTS.iter().map(|(code, _)| *code).zip(self.has);
+        let possible = scripts.chain(common).filter(|&(code, likely)| likely && code != "en");
+        possible.map(|(code, _)| code).collect()
+    }
 }
 
 /// The languages of [`COMMON`] of which a word is common, a bit each.
@@ -210,7 +260,8 @@ fn languages_of(word: &str) -> u16 {
 pub fn known(text: &str) -> bool {
     let sentences = sentences(text);
     let words: usize = sentences.iter().map(|s| s.tokens.len()).sum();
-    let most = SPOKEN.iter().map(|code| sentences.iter().map(|s| common_words(s, code)).sum::<usize>()).max();
+    let common: Vec<_> = sentences.iter().map(CommonWords::of).collect();
+    let most = SPOKEN.iter().map(|code| common.iter().map(|words| words.count(code)).sum::<usize>()).max();
     most.is_some_and(|most| most > 0 && most * 5 >= words)
 }
 
@@ -219,46 +270,11 @@ pub fn known(text: &str) -> bool {
 pub fn guess(text: &str) -> Vec<&'static str> {
     let mut found = Vec::new();
     for sentence in sentences(text) {
-        for code in guess_sentence(&sentence) {
+        for code in CommonWords::of(&sentence).languages() {
             if !found.contains(&code) {
                 found.push(code);
             }
         }
     }
-    found
-}
-
-/// The languages with a lexicon that a sentence may be in, beside English. A
-/// guess too many can only add findings; where no common word is known
-/// ("Brustschmerzen"), all that are written in its letters. Only the sentence
-/// decides, so that no other sentence hides what it says.
-#[must_use]
-pub fn guess_sentence(sentence: &Sentence) -> Vec<&'static str> {
-    let mut found = Vec::new();
-    let any = |fits: &dyn Fn(char) -> bool| sentence.tokens.iter().any(|t| t.word.chars().any(fits));
-    if any(&|c| ('\u{400}'..='\u{4ff}').contains(&c)) {
-        found.push("ru");
-    }
-    if any(&|c| ('\u{600}'..='\u{6ff}').contains(&c)) {
-        found.push("ar");
-    }
-    if any(&|c| ('\u{4e00}'..='\u{9fff}').contains(&c)) {
-        found.push("zh");
-    }
-    if !any(&|c| c.is_ascii_alphabetic()) {
-        return found;
-    }
-    let mut counts: Vec<(&'static str, usize)> = COMMON.iter().map(|(code, _)| (*code, 0)).collect();
-    for token in &sentence.tokens {
-        let languages = languages_of(&token.word);
-        for (place, (_, count)) in counts.iter_mut().enumerate() {
-            *count += usize::from(languages >> place & 1);
-        }
-    }
-    let most = counts.iter().map(|(_, n)| *n).max().unwrap_or(0);
-    // A short sentence ("dolor en el pecho") has few common words; one alone
-    // tells nothing.
-    let likely = counts.iter().filter(|(code, n)| (most < 2 || n * 2 >= most) && *code != "en");
-    found.extend(likely.map(|(code, _)| *code));
     found
 }

@@ -5,7 +5,7 @@ use crate::base::Base;
 use crate::input::Input;
 use crate::rank::Sex;
 use crate::rule::{Measure, Values};
-use crate::score::{InputKind, Inputs, evaluate, inputs as declared};
+use crate::score::{InputKind, Inputs, inputs as declared, least};
 
 /// mg/dL of blood urea nitrogen in one mmol/L of urea.
 const BUN_MG_DL_PER_UREA_MMOL_L: f64 = 2.801;
@@ -91,9 +91,9 @@ pub fn worst_sign(values: &Values, measure: Measure, name: &str) -> Option<f64> 
     let points = |value: f64| {
         let mut one = Inputs::default();
         one.set(name, value);
-        evaluate("news2", &one).and_then(|score| score.min).unwrap_or(0.0)
+        least("news2", &one).unwrap_or(0.0)
     };
-    Some(if points(high) > points(low) { high } else { low })
+    Some(if high > low && points(high) > points(low) { high } else { low })
 }
 
 /// A value that is read, at the nearest end of what an input of a score takes: a score refuses what is beyond it, and an

@@ -101,7 +101,7 @@ fn difference(name: &[String], others: &[&[String]], least: usize) -> Vec<String
         (word.chars().count() > 1 || word.contains(|c: char| u32::from(c) >= 0x3400)).then_some(word)
     };
     let longer = [(start > 1).then(|| start - 1..stop), (end > 1).then(|| start..stop + 1)];
-    longer.into_iter().flatten().chain([start..stop]).filter_map(joined).collect()
+    longer.into_iter().flatten().chain(std::iter::once(start..stop)).filter_map(joined).collect()
 }
 
 /// Keywords that two shapes of one colour have and no shape of another one.

@@ -36,6 +36,13 @@ pub(super) fn evaluate(d: &'static Definition, inputs: &Inputs) -> Score {
     }
 }
 
+/// The least value of a score over what is not known, without its texts.
+pub(super) fn least(d: &Definition, inputs: &Inputs) -> Option<f64> {
+    let outcome = (d.compute)(&Known::read(d.inputs, inputs));
+    let bounds = outcome.bounds.filter(|_| outcome.not_applicable.is_none());
+    bounds.map(|bounds| rounded(bounds.min, d.decimals))
+}
+
 fn status(outcome: &Outcome, exact: Option<f64>, used: &[String]) -> &'static str {
     match () {
         () if outcome.not_applicable.is_some() => "not_applicable",

@@ -145,6 +145,12 @@ pub fn evaluate(id: &str, inputs: &Inputs) -> Option<Score> {
     definition(id).map(|d| evaluate::evaluate(d, inputs))
 }
 
+/// The least value of a score over what is not known: `min` of [`evaluate`].
+#[must_use]
+pub fn least(id: &str, inputs: &Inputs) -> Option<f64> {
+    definition(id).and_then(|d| evaluate::least(d, inputs))
+}
+
 /// The inputs that a score reads; nothing where there is none of that id.
 #[must_use]
 pub fn inputs(id: &str) -> Option<&'static [Input]> {

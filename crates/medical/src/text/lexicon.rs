@@ -1,9 +1,10 @@
 //! The concepts, and the words of each language for them.
 
-use super::matcher::{Matcher, Misspelt};
+use super::cues::{Cue, Cues, starred};
+use super::matcher::{Matcher, MatcherBuilder, Misspelt};
 use super::normal::{Sentence, words};
 use super::pattern::{Umlauts, expand};
-use super::trie::Trie;
+use super::trie::{Entry, Trie};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -68,7 +69,7 @@ pub struct Negation {
 /// `mild` may be stems.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Cues {
+struct CueWords {
     #[serde(default)]
     sudden: Vec<String>,
     #[serde(default)]
@@ -94,101 +95,12 @@ struct Cues {
     now: Vec<String>,
 }
 
-/// Rows of normalised words, by their first word; a word may be a stem, and
-/// after the first `_` stands for any one word ("hace _ años").
-#[derive(Debug, Clone, Default)]
-pub struct Phrases {
-    exact: HashMap<String, Vec<Vec<String>>>,
-    stems: Vec<Vec<String>>,
-}
-
-impl Phrases {
-    pub fn new(list: &[String]) -> Self {
-        let mut phrases = Self::default();
-        for phrase in list {
-            let row: Vec<String> = phrase.split_whitespace().flat_map(starred).collect();
-            match row.first() {
-                Some(first) if first.ends_with('*') => phrases.stems.push(row),
-                Some(first) => phrases.exact.entry(first.clone()).or_default().push(row),
-                None => {}
-            }
-        }
-        for rows in phrases.exact.values_mut().chain(std::iter::once(&mut phrases.stems)) {
-            rows.sort_by_key(|row| std::cmp::Reverse(row.len()));
-        }
-        phrases
-    }
-
-    /// The length of the longest phrase that begins at this word.
-    pub fn at(&self, sentence: &Sentence, at: usize) -> Option<usize> {
-        let fits = |row: &&Vec<String>| row.iter().enumerate().all(|(i, w)| is_word(w, sentence.word(at + i)));
-        let exact = self.exact.get(sentence.word(at)).into_iter().flatten().find(fits);
-        let stem = self.stems.iter().find(fits);
-        exact.into_iter().chain(stem).map(Vec::len).max()
-    }
-
-    /// Whether a phrase begins at any word.
-    pub fn anywhere(&self, sentence: &Sentence) -> bool {
-        (0..sentence.tokens.len()).any(|at| self.at(sentence, at).is_some())
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.exact.is_empty() && self.stems.is_empty()
-    }
-}
-
-/// The normalised words of a blank-free part; a star stays at the last.
-fn starred(part: &str) -> Vec<String> {
-    if part == "_" {
-        return vec![part.to_owned()];
-    }
-    let mut row = words(part.trim_end_matches('*'));
-    if part.ends_with('*')
-        && let Some(last) = row.last_mut()
-    {
-        last.push('*');
-    }
-    row
-}
-
-fn is_word(pattern: &str, word: &str) -> bool {
-    if pattern == "_" {
-        return !word.is_empty();
-    }
-    match pattern.strip_suffix('*') {
-        Some(stem) => word.starts_with(stem),
-        None => pattern == word,
-    }
-}
-
 #[derive(Debug, Clone)]
 pub struct Language {
     pub code: String,
     pub matcher: Matcher,
-    pub before: Phrases,
-    pub ends: Phrases,
-    pub behind: Phrases,
-    pub near: Phrases,
-    pub skips: Phrases,
-    pub closes: Phrases,
-    pub sudden: Phrases,
-    pub severe: Phrases,
-    pub mild: Phrases,
-    pub past: Phrases,
-    pub asked: Phrases,
-    pub family: Phrases,
-    pub relatives: Phrases,
-    pub had: Phrases,
-    pub now: Phrases,
+    pub cues: Cues,
     pub concepts: usize,
-}
-
-impl Language {
-    /// How many words of the sentence begin a denial.
-    pub fn denials_in(&self, s: &Sentence) -> usize {
-        let denials = [&self.before, &self.behind, &self.near];
-        (0..s.tokens.len()).filter(|&at| denials.iter().any(|phrases| phrases.at(s, at).is_some())).count()
-    }
 }
 
 #[derive(Debug, Clone)]
@@ -230,7 +142,7 @@ struct OtherFile {
     health: Vec<String>,
     negation: Negation,
     #[serde(default)]
-    cues: Cues,
+    cues: CueWords,
     concepts: BTreeMap<String, Vec<String>>,
 }
 
@@ -246,7 +158,7 @@ impl Lexicon {
             ids.insert(id.clone(), i);
         }
         let mut concepts = Vec::with_capacity(ids.len());
-        let mut matcher = Matcher::default();
+        let mut matcher = MatcherBuilder::default();
         for (i, (id, concept)) in file.concepts.into_iter().enumerate() {
             for pattern in &concept.patterns {
                 let i = ConceptId::try_from(i).unwrap_or(ConceptId::MAX);
@@ -259,22 +171,16 @@ impl Lexicon {
             let narrows = narrows.collect::<Result<_, _>>()?;
             concepts.push(Concept { id, label: concept.label, kind: concept.kind, narrows });
         }
-        matcher.finish();
-        let cues = Cues::default();
-        let mut languages = vec![language(&file.language, &file.negation, &cues, matcher, concepts.len())];
+        let cues = cues(&file.negation, &CueWords::default()).map_err(|e| fail("en", e))?;
+        let english = Language { code: file.language, matcher: matcher.finish(), cues, concepts: concepts.len() };
+        let mut languages = vec![english];
         let mut health_words = file.health;
         for other in others {
             let (language, health) = read_other(other, &ids)?;
             languages.push(language);
             health_words.extend(health.iter().flat_map(|word| starred(word)));
         }
-        let mut health = Trie::default();
-        for word in &health_words {
-            match word.strip_suffix('*') {
-                Some(stem) => health.insert(stem, true, 0),
-                None => health.insert(word, false, 0),
-            }
-        }
+        let health = Trie::new(health_words.iter().map(|word| Entry::new(word, 0)).collect());
         Ok(Self { concepts, ids, languages, health })
     }
 
@@ -332,27 +238,24 @@ impl Lexicon {
     }
 }
 
-fn language(code: &str, negation: &Negation, cues: &Cues, matcher: Matcher, concepts: usize) -> Language {
-    Language {
-        code: code.to_owned(),
-        matcher,
-        before: Phrases::new(&negation.before),
-        ends: Phrases::new(&negation.ends),
-        behind: Phrases::new(&negation.behind),
-        near: Phrases::new(&negation.near),
-        skips: Phrases::new(&negation.skips),
-        closes: Phrases::new(&negation.closes),
-        sudden: Phrases::new(&cues.sudden),
-        severe: Phrases::new(&cues.severe),
-        mild: Phrases::new(&cues.mild),
-        past: Phrases::new(&cues.past),
-        asked: Phrases::new(&cues.asked),
-        family: Phrases::new(&cues.family),
-        relatives: Phrases::new(&cues.relatives),
-        had: Phrases::new(&cues.had),
-        now: Phrases::new(&cues.now),
-        concepts,
-    }
+fn cues(negation: &Negation, words: &CueWords) -> Result<Cues, String> {
+    Cues::new([
+        (Cue::Before, &negation.before),
+        (Cue::Ends, &negation.ends),
+        (Cue::Behind, &negation.behind),
+        (Cue::Near, &negation.near),
+        (Cue::Skips, &negation.skips),
+        (Cue::Closes, &negation.closes),
+        (Cue::Sudden, &words.sudden),
+        (Cue::Severe, &words.severe),
+        (Cue::Mild, &words.mild),
+        (Cue::Past, &words.past),
+        (Cue::Asked, &words.asked),
+        (Cue::Family, &words.family),
+        (Cue::Relatives, &words.relatives),
+        (Cue::Had, &words.had),
+        (Cue::Now, &words.now),
+    ])
 }
 
 fn read_other(text: &str, ids: &HashMap<String, ConceptId>) -> Result<(Language, Vec<String>), LexiconError> {
@@ -363,7 +266,7 @@ fn read_other(text: &str, ids: &HashMap<String, ConceptId>) -> Result<(Language,
     // A letter more makes a Turkish verb its denial; the other two have short words.
     let exact = matches!(file.language.as_str(), "tr" | "ar" | "zh");
     let mut matcher =
-        Matcher::of_language(blockers(&file.negation), if exact { Misspelt::NotRead } else { Misspelt::Read });
+        MatcherBuilder::of_language(blockers(&file.negation), if exact { Misspelt::NotRead } else { Misspelt::Read });
     for (id, patterns) in &file.concepts {
         let concept = ids.get(id).copied().ok_or_else(|| fail(format!("the concept {id} is unknown")))?;
         for pattern in patterns {
@@ -372,8 +275,9 @@ fn read_other(text: &str, ids: &HashMap<String, ConceptId>) -> Result<(Language,
             }
         }
     }
-    matcher.finish();
-    Ok((language(&file.language, &file.negation, &file.cues, matcher, file.concepts.len()), file.health))
+    let cues = cues(&file.negation, &file.cues).map_err(fail)?;
+    let language = Language { matcher: matcher.finish(), cues, concepts: file.concepts.len(), code: file.language };
+    Ok((language, file.health))
 }
 
 /// The denials and contrasts that are one word.

@@ -1,6 +1,7 @@
 //! From free text to concepts: normalise, match patterns, decide for each
 //! match whether it is present, denied, of another person or of the past.
 
+mod cues;
 mod lexicon;
 mod matcher;
 mod normal;
@@ -16,7 +17,7 @@ pub use normal::{Sentence, Token, sentences};
 pub use qualify::Status;
 pub use values::{ReadValue, read_values};
 
-use crate::languages::{common_words, guess_sentence};
+use crate::languages::CommonWords;
 use std::collections::BTreeMap;
 
 /// One place in the text where a concept was recognised.
@@ -57,19 +58,22 @@ pub fn read(lexicon: &Lexicon, text: &str, languages: &[&str]) -> Reading {
     let mut scratch = matcher::Scratch::default();
     for sentence in sentences(text) {
         reading.words += sentence.tokens.len();
-        let mut known = false;
         let before = reading.findings.len();
-        let mut readings = Vec::new();
+        let common = CommonWords::of(&sentence);
         let mut codes = languages.to_vec();
-        codes.extend(guess_sentence(&sentence));
-        for language in lexicon.languages(&codes) {
-            let matches = language.matcher.find(&sentence, &mut scratch);
-            known |= !matches.is_empty();
-            readings.push((language, qualify::reading(lexicon, language, &sentence, matches)));
-        }
-        let main = main_readings(&sentence, &readings);
-        for (_, own) in &readings {
-            reading.findings.extend(qualify::findings(lexicon, own, &main, &sentence, text));
+        codes.extend(common.languages());
+        scratch.begin(&sentence);
+        let matched = lexicon.languages(&codes).map(|l| (l, l.matcher.find(&sentence, &mut scratch)));
+        let matched: Vec<_> = matched.collect();
+        let mut known = matched.iter().any(|(_, matches)| !matches.is_empty());
+        // Without a match there is nothing that a language could qualify.
+        if known {
+            let read = |(language, matches)| (language, qualify::reading(lexicon, language, &sentence, matches));
+            let readings: Vec<_> = matched.into_iter().map(read).collect();
+            let main = main_readings(&common, &readings);
+            for (_, own) in &readings {
+                reading.findings.extend(qualify::findings(lexicon, own, &main, &sentence, text));
+            }
         }
         attach_durations(&mut reading.findings, before, &sentence);
         let values = read_values(&sentence);
@@ -89,13 +93,13 @@ pub fn read(lexicon: &Lexicon, text: &str, languages: &[&str]) -> Reading {
 /// The readings in the languages that explain most of the sentence: several
 /// where related languages explain it equally.
 fn main_readings<'a>(
-    s: &Sentence,
+    common: &CommonWords,
     readings: &'a [(&lexicon::Language, qualify::Reading)],
 ) -> Vec<&'a qualify::Reading> {
     let mut most = 0;
     let mut best = Vec::new();
     for (language, reading) in readings {
-        let weight = 2 * common_words(s, &language.code) + language.denials_in(s) + reading.weight();
+        let weight = 2 * common.count(&language.code) + reading.weight();
         if weight > most {
             best.clear();
             most = weight;

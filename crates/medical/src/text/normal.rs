@@ -119,7 +119,9 @@ impl Builder {
         if self.word.is_empty() {
             return;
         }
-        let word = std::mem::take(&mut self.word);
+        // The buffer keeps its room for the next word.
+        let word = self.word.clone();
+        self.word.clear();
         let mut also: Vec<String> = without_prefixes(&word).collect();
         let elided = std::mem::take(&mut self.elided);
         if let Some(tail) = word.get(elided..).filter(|t| elided > 0 && t.chars().count() >= 3) {
@@ -285,6 +287,10 @@ fn wide(b: &mut Builder, c: char, at: usize, end: usize) {
 /// Normalises a single word or phrase, for patterns and tables.
 #[must_use]
 pub fn words(text: &str) -> Vec<String> {
+    // Most of the lexicons' words are normalised as they stand.
+    if !text.is_empty() && text.bytes().all(|b| b.is_ascii_lowercase()) {
+        return vec![text.to_owned()];
+    }
     sentences(text).into_iter().flat_map(|s| s.tokens).map(|t| t.word).collect()
 }
 

@@ -5,58 +5,46 @@
 use super::normal::words;
 use super::trie::ElementId;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Segment {
-    pub first: ElementId,
-    /// The most words between, and the element that follows.
-    pub rest: Vec<(u8, ElementId)>,
+/// How a word of a pattern follows the one before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Join {
+    /// After it, with at most so many words between.
+    InOrder,
+    /// Before or after the segment, with at most so many words between: a new segment begins.
+    AnyOrder,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pattern {
-    pub first: Segment,
-    /// The most words between in any order, and the segment joined.
-    pub joined: Vec<(u8, Segment)>,
+/// One word of a pattern; the join of the first means nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    pub element: ElementId,
+    pub gap: u8,
+    pub join: Join,
 }
 
-impl Pattern {
-    pub fn elements(&self) -> impl Iterator<Item = ElementId> + '_ {
-        std::iter::once(&self.first)
-            .chain(self.joined.iter().map(|(_, s)| s))
-            .flat_map(|s| std::iter::once(s.first).chain(s.rest.iter().map(|&(_, e)| e)))
-    }
-}
-
-/// Parses a pattern; `element` interns a set of alternatives.
-pub fn parse(text: &str, mut element: impl FnMut(&str) -> Result<ElementId, String>) -> Result<Pattern, String> {
-    enum Join {
-        Start,
-        InOrder(u8),
-        AnyOrder(u8),
-    }
-    let mut segments: Vec<(u8, Segment)> = Vec::new();
-    let mut join = Join::Start;
-    let gap = |n: &str| n.parse::<u8>().map_err(|_| format!("{text}: a number after ~ or <>"));
+/// Appends the steps of a pattern; `element` interns a set of alternatives.
+pub fn parse(
+    text: &str,
+    steps: &mut Vec<Step>,
+    mut element: impl FnMut(&str) -> Result<ElementId, String>,
+) -> Result<(), String> {
+    let begun = steps.len();
+    let (mut join, mut gap) = (Join::InOrder, 0);
+    let number = |n: &str| n.parse::<u8>().map_err(|_| format!("{text}: a number after ~ or <>"));
     for part in text.split_whitespace() {
         if let Some(n) = part.strip_prefix("<>") {
-            join = Join::AnyOrder(gap(n)?);
+            (join, gap) = (Join::AnyOrder, number(n)?);
         } else if let Some(n) = part.strip_prefix('~') {
-            join = Join::InOrder(gap(n)?);
+            (join, gap) = (Join::InOrder, number(n)?);
         } else {
-            let id = element(part)?;
-            match std::mem::replace(&mut join, Join::InOrder(0)) {
-                Join::Start => segments.push((0, Segment { first: id, rest: Vec::new() })),
-                Join::AnyOrder(n) => segments.push((n, Segment { first: id, rest: Vec::new() })),
-                Join::InOrder(n) => match segments.last_mut() {
-                    Some((_, segment)) => segment.rest.push((n, id)),
-                    None => return Err(format!("{text}: begins with a gap")),
-                },
-            }
+            steps.push(Step { element: element(part)?, gap, join });
+            (join, gap) = (Join::InOrder, 0);
+        }
+        if steps.len() == begun {
+            return Err(format!("{text}: begins with a gap"));
         }
     }
-    let mut segments = segments.into_iter();
-    let (_, first) = segments.next().ok_or("an empty pattern")?;
-    Ok(Pattern { first, joined: segments.collect() })
+    if steps.len() == begun { Err("an empty pattern".to_owned()) } else { Ok(()) }
 }
 
 /// The most patterns that one text may stand for.
@@ -73,7 +61,7 @@ pub fn expand(text: &str, umlauts: Umlauts) -> Result<Vec<String>, String> {
         } else {
             alternatives(part, umlauts)?
         };
-        all = all.iter().flat_map(|head| choices.iter().map(move |c| format!("{head} {c}"))).collect();
+        all = all.iter().flat_map(|head| choices.iter().map(move |c| [head, " ", c].concat())).collect();
         if all.len() > MOST_EXPANDED {
             return Err(format!("{text}: stands for more than {MOST_EXPANDED} patterns"));
         }
@@ -91,16 +79,18 @@ pub enum Umlauts {
 fn alternatives(part: &str, umlauts: Umlauts) -> Result<Vec<String>, String> {
     let (mut single, mut rows) = (Vec::new(), Vec::new());
     for alternative in part.split('|') {
-        let spelt = alternative.replace('ä', "ae").replace('ö', "oe").replace('ü', "ue");
-        let both = std::iter::once(alternative).chain((umlauts == Umlauts::FoldedOrSpelt).then_some(spelt.as_str()));
-        for form in both {
-            let star = if form.ends_with('*') { "*" } else { "" };
-            let row = words(form.trim_end_matches('*'));
-            match row.as_slice() {
-                [] => return Err(format!("{part}: an empty alternative")),
-                [word] if !single.contains(&format!("{word}{star}")) => single.push(format!("{word}{star}")),
-                [_] => {}
-                _ => rows.push(format!("{}{star}", row.join(" "))),
+        let spelt = (umlauts == Umlauts::FoldedOrSpelt && !alternative.is_ascii())
+            .then(|| alternative.replace('ä', "ae").replace('ö', "oe").replace('ü', "ue"));
+        for form in std::iter::once(alternative).chain(spelt.as_deref()) {
+            let mut row = words(form.trim_end_matches('*'));
+            let Some(last) = row.last_mut() else { return Err(format!("{part}: an empty alternative")) };
+            if form.ends_with('*') {
+                last.push('*');
+            }
+            match <[String; 1]>::try_from(row) {
+                Ok([word]) if single.contains(&word) => {}
+                Ok([word]) => single.push(word),
+                Err(row) => rows.push(row.join(" ")),
             }
         }
     }

@@ -68,15 +68,20 @@ pub fn read_values(s: &Sentence) -> Vec<ReadValue> {
         return Vec::new();
     }
     let mut out = Vec::new();
+    let numbers = s.tokens.iter().any(|t| t.word.starts_with(|c: char| c.is_ascii_digit()));
     for at in 0..s.tokens.len() {
-        pressure(s, at, &mut out);
-        temperature(s, at, &mut out);
+        if numbers {
+            pressure(s, at, &mut out);
+            temperature(s, at, &mut out);
+        }
         age(s, at, &mut out);
         sex(s, at, &mut out);
-        for announced in ANNOUNCED {
-            announced_value(s, at, announced, &mut out);
+        if numbers {
+            for announced in ANNOUNCED {
+                announced_value(s, at, announced, &mut out);
+            }
+            counted(s, at, &mut out);
         }
-        counted(s, at, &mut out);
     }
     out
 }

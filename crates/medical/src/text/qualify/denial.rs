@@ -1,30 +1,30 @@
 //! What a sentence denies, and how far its denials reach.
 
 use super::{Mark, mark};
-use crate::text::lexicon::Language;
+use crate::text::cues::{Cue, SentenceCues};
 use crate::text::matcher::Match;
 use crate::text::normal::Sentence;
 
 /// How far a denial reaches, in words.
 const REACH: usize = 8;
 
-pub(super) fn denied(language: &Language, s: &Sentence, matches: &[Match]) -> Vec<Mark> {
+pub(super) fn denied(cues: &SentenceCues, s: &Sentence, matches: &[Match]) -> Vec<Mark> {
     let mut marks = vec![Mark::No; s.tokens.len()];
     let mut at = 0;
     while at < s.tokens.len() {
-        if let Some(length) = language.before.at(s, at) {
+        if let Some(length) = cues.at(Cue::Before, at) {
             let last = at + length - 1;
             // "no urine": the word belongs to the concept.
             let inside = matches.iter().any(|m| m.first <= at && last <= m.last && m.last > last);
-            if last + 1 == s.tokens.len() && language.behind.at(s, at).is_some() {
+            if last + 1 == s.tokens.len() && cues.at(Cue::Behind, at).is_some() {
                 // "chest pain was denied".
-                deny_back(language, s, at, &mut marks);
+                deny_back(cues, s, at, &mut marks);
             } else if !inside {
-                deny_forward(language, s, at, last, &mut marks);
+                deny_forward(cues, s, at, last, &mut marks);
             }
             at += length;
-        } else if language.behind.at(s, at).is_some() {
-            deny_back(language, s, at, &mut marks);
+        } else if cues.at(Cue::Behind, at).is_some() {
+            deny_back(cues, s, at, &mut marks);
             at += 1;
         } else {
             at += 1;
@@ -33,7 +33,7 @@ pub(super) fn denied(language: &Language, s: &Sentence, matches: &[Match]) -> Ve
     marks
 }
 
-fn deny_forward(language: &Language, s: &Sentence, trigger: usize, last: usize, marks: &mut [Mark]) {
+fn deny_forward(cues: &SentenceCues, s: &Sentence, trigger: usize, last: usize, marks: &mut [Mark]) {
     let word = s.word(trigger);
     let whole_list = matches!(word, "denies" | "denied" | "denying" | "negative");
     let mut left = if reaches_one_word(word, s.word(last + 1)) { 1 } else { REACH };
@@ -42,11 +42,11 @@ fn deny_forward(language: &Language, s: &Sentence, trigger: usize, last: usize, 
             return;
         }
         let Some(token) = s.tokens.get(at) else { return };
-        if token.colon || language.ends.at(s, at).is_some() || (at > last + 1 && new_clause(s, at)) {
+        if token.colon || cues.at(Cue::Ends, at).is_some() || (at > last + 1 && new_clause(s, at)) {
             return;
         }
         if token.comma {
-            let closes = at > last + 1 && (whole_list || list_closes(language, s, at));
+            let closes = at > last + 1 && (whole_list || list_closes(cues, s, at));
             if !closes {
                 return;
             }
@@ -166,27 +166,22 @@ pub(super) fn new_clause(s: &Sentence, at: usize) -> bool {
 }
 
 /// "no fever, cough or rash": an "or" follows before the list ends.
-fn list_closes(language: &Language, s: &Sentence, from: usize) -> bool {
+fn list_closes(cues: &SentenceCues, s: &Sentence, from: usize) -> bool {
     for at in from..s.tokens.len() {
-        if matches!(
-            s.word(at),
-            "or" | "nor" | "o" | "ou" | "oder" | "of" | "lub" | "ani" | "veya" | "или" | "ولا" | "或"
-        ) {
-            // "of" closes lists in Dutch only.
-            if s.word(at) != "of" || language.code == "nl" {
-                return true;
-            }
+        if matches!(s.word(at), "or" | "nor" | "o" | "ou" | "oder" | "lub" | "ani" | "veya" | "или" | "ولا" | "或")
+        {
+            return true;
         }
-        if language.ends.at(s, at).is_some() || new_clause(s, at) || language.before.at(s, at).is_some() {
+        if cues.at(Cue::Ends, at).is_some() || new_clause(s, at) || cues.at(Cue::Before, at).is_some() {
             return false;
         }
     }
     false
 }
 
-fn deny_back(language: &Language, s: &Sentence, trigger: usize, marks: &mut [Mark]) {
+fn deny_back(cues: &SentenceCues, s: &Sentence, trigger: usize, marks: &mut [Mark]) {
     for at in (0..trigger).rev().take(REACH) {
-        if language.ends.at(s, at).is_some() || matches!(s.word(at), "and" | "has" | "have" | "with" | "had") {
+        if cues.at(Cue::Ends, at).is_some() || matches!(s.word(at), "and" | "has" | "have" | "with" | "had") {
             return;
         }
         mark(marks, at, Mark::Yes);

@@ -32,13 +32,17 @@ pub struct Reading {
     asked: Vec<Mark>,
     sudden: bool,
     severity: Option<&'static str>,
+    /// How many words begin a denial.
+    denials: usize,
 }
 
 /// Reads a sentence as one of a language.
 pub fn reading(lexicon: &Lexicon, language: &Language, s: &Sentence, matches: Vec<Match>) -> Reading {
     let matches = without_narrowed(lexicon, matches);
+    let cues = language.cues.read(s);
+    let denials = cues.denials();
     if language.code == "en" {
-        let denied = denied(language, s, &matches);
+        let denied = denied(&cues, s, &matches);
         let sudden = sudden(s, &denied);
         return Reading {
             denied,
@@ -47,18 +51,20 @@ pub fn reading(lexicon: &Lexicon, language: &Language, s: &Sentence, matches: Ve
             asked: asked(s),
             sudden,
             severity: severity(s),
+            denials,
             matches,
         };
     }
-    let denied = other::denied(language, s, &matches);
-    let sudden = other::sudden(language, s, &denied);
+    let denied = other::denied(&language.code, &cues, s, &matches);
+    let sudden = other::sudden(&cues, s, &denied);
     Reading {
         denied,
-        others: other::others(language, s),
-        past: other::past(language, s),
-        asked: other::asked(language, s),
+        others: other::others(&cues, s),
+        past: other::past(&cues, s),
+        asked: other::asked(&cues, s),
         sudden,
-        severity: other::severity(language, s),
+        severity: other::severity(&cues),
+        denials,
         matches,
     }
 }
@@ -68,7 +74,7 @@ impl Reading {
     pub fn weight(&self) -> usize {
         let qualifiers = [&self.others, &self.past, &self.asked];
         let qualified = qualifiers.iter().filter(|marks| marks.iter().any(|m| *m != Mark::No)).count();
-        self.matches.len().min(3) + qualified
+        self.denials + self.matches.len().min(3) + qualified
     }
 
     fn status(&self, lexicon: &Lexicon, concept: ConceptId, at: usize) -> Status {
