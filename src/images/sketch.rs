@@ -64,6 +64,7 @@ impl SketchService {
         let permit = Arc::clone(&self.running).acquire_owned().await;
         drop(waiting);
         let permit = permit.map_err(|_| Error::new(Kind::Unavailable, "the server is shutting down"))?;
+        let is_first = self.loaded.get().is_none();
         let (cache, loaded) = (self.cache.clone(), Arc::clone(&self.loaded));
         let drawn = tokio::task::spawn_blocking(move || {
             let _permit = permit;
@@ -77,7 +78,13 @@ impl SketchService {
             let SketchRequest { prompt, size, quality, seed } = request;
             sketcher.draw(&Prompt { text: &prompt, language: None, size, quality, seed }).map_err(refusal)
         });
-        drawn.await.map_err(|error| Error::new(Kind::Internal, format!("the illustrator failed: {error}")))?
+        let drawn = drawn.await.map_err(|error| Error::new(Kind::Internal, format!("the illustrator failed: {error}")))?;
+        if is_first {
+            // The names of 80 languages take a second to parse, for which no later prompt is to wait.
+            let loaded = Arc::clone(&self.loaded);
+            drop(tokio::task::spawn_blocking(move || loaded.get().map(Sketcher::warm)));
+        }
+        drawn
     }
 }
 

@@ -77,3 +77,14 @@ fn words_of_another_meaning_are_not_read() {
         false,
     );
 }
+
+#[test]
+fn a_misspelt_word_counts_and_the_finding_says_what_it_was_read_as() {
+    let lexicon = Lexicon::parse(ENGLISH, &[]).unwrap();
+    let found = read(&lexicon, "I have severe diarrhhea since Monday", &["en"]).findings;
+    let finding = found.iter().find(|f| Some(f.concept) == lexicon.id("diarrhoea")).unwrap();
+    let (word, meant) = finding.corrected.clone().unwrap();
+    assert!(word == "diarrhhea" && meant.starts_with("diarrh"), "{word} read as {meant}");
+    let spelt = read(&lexicon, "I have severe diarrhoea since Monday", &["en"]).findings;
+    assert!(spelt.iter().all(|finding| finding.corrected.is_none()));
+}

@@ -16,6 +16,21 @@ pub struct Match {
     pub last: usize,
 }
 
+/// A misspelt word of the sentence, and the word that it was read as.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Correction {
+    pub at: usize,
+    pub meant: String,
+}
+
+/// What a matcher finds in a sentence.
+#[derive(Debug, Clone, Default)]
+pub struct Found {
+    /// By place.
+    pub matches: Vec<Match>,
+    pub corrections: Vec<Correction>,
+}
+
 /// Whether words one edit away from a known one are read as it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Misspelt {
@@ -147,9 +162,9 @@ impl Pattern {
 }
 
 impl Matcher {
-    /// The matches in a sentence, by place; the scratch has begun the sentence.
-    pub fn find(&self, sentence: &Sentence, scratch: &mut Scratch) -> Vec<Match> {
-        self.locate(sentence, scratch);
+    /// What is found in a sentence, which the scratch has begun.
+    pub fn find(&self, sentence: &Sentence, scratch: &mut Scratch) -> Found {
+        let corrections = self.locate(sentence, scratch);
         let mut matches = Vec::new();
         for positions in scratch.positions.chunk_by(|a, b| a.0 == b.0) {
             let Some(&(key, _)) = positions.first() else { continue };
@@ -163,7 +178,7 @@ impl Matcher {
         }
         matches.sort_by_key(|m| (m.first, m.last, m.concept));
         matches.dedup();
-        matches
+        Found { matches, corrections }
     }
 
     fn patterns_of(&self, key: ElementId) -> &[Pattern] {
@@ -172,8 +187,9 @@ impl Matcher {
         self.patterns.get(place(key)..place(key + 1)).unwrap_or(&[])
     }
 
-    /// Notes which words satisfy which elements.
-    fn locate(&self, sentence: &Sentence, scratch: &mut Scratch) {
+    /// Notes which words satisfy which elements. Returns the misspelt ones among them.
+    fn locate(&self, sentence: &Sentence, scratch: &mut Scratch) -> Vec<Correction> {
+        let mut corrections = Vec::new();
         scratch.reset(self.by_key.len());
         let mut blocked = 0;
         for (at, token) in sentence.tokens.iter().take(MOST_WORDS).enumerate() {
@@ -189,10 +205,12 @@ impl Matcher {
                 && let Some(meant) = self.spelling.correct(&token.word, scratch.deletions(at))
             {
                 self.trie.walk(meant, |e| scratch.note(e, position));
+                corrections.push(Correction { at, meant: meant.to_owned() });
             }
         }
         scratch.positions.sort_unstable();
         scratch.positions.dedup();
+        corrections
     }
 }
 

@@ -65,10 +65,10 @@ pub fn read(lexicon: &Lexicon, text: &str, languages: &[&str]) -> Reading {
         scratch.begin(&sentence);
         let matched = lexicon.languages(&codes).map(|l| (l, l.matcher.find(&sentence, &mut scratch)));
         let matched: Vec<_> = matched.collect();
-        let mut known = matched.iter().any(|(_, matches)| !matches.is_empty());
+        let mut known = matched.iter().any(|(_, found)| !found.matches.is_empty());
         // Without a match there is nothing that a language could qualify.
         if known {
-            let read = |(language, matches)| (language, qualify::reading(lexicon, language, &sentence, matches));
+            let read = |(language, found)| (language, qualify::reading(lexicon, language, &sentence, found));
             let readings: Vec<_> = matched.into_iter().map(read).collect();
             let main = main_readings(&common, &readings);
             for (_, own) in &readings {

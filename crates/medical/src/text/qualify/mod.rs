@@ -8,7 +8,7 @@ use past::past;
 
 use super::Finding;
 use super::lexicon::{ConceptId, Kind, Language, Lexicon};
-use super::matcher::Match;
+use super::matcher::{Correction, Found, Match};
 use super::normal::Sentence;
 use super::qualify_other as other;
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,7 @@ pub enum Status {
 /// What the words of a sentence are said to be, in the reading of one language.
 pub struct Reading {
     matches: Vec<Match>,
+    corrections: Vec<Correction>,
     denied: Vec<Mark>,
     others: Vec<Mark>,
     past: Vec<Mark>,
@@ -37,7 +38,8 @@ pub struct Reading {
 }
 
 /// Reads a sentence as one of a language.
-pub fn reading(lexicon: &Lexicon, language: &Language, s: &Sentence, matches: Vec<Match>) -> Reading {
+pub fn reading(lexicon: &Lexicon, language: &Language, s: &Sentence, found: Found) -> Reading {
+    let Found { matches, corrections } = found;
     let matches = without_narrowed(lexicon, matches);
     let cues = language.cues.read(s);
     let denials = cues.denials();
@@ -53,6 +55,7 @@ pub fn reading(lexicon: &Lexicon, language: &Language, s: &Sentence, matches: Ve
             severity: severity(s),
             denials,
             matches,
+            corrections,
         };
     }
     let denied = other::denied(&language.code, &cues, s, &matches);
@@ -66,6 +69,7 @@ pub fn reading(lexicon: &Lexicon, language: &Language, s: &Sentence, matches: Ve
         severity: other::severity(&cues),
         denials,
         matches,
+        corrections,
     }
 }
 
@@ -106,6 +110,10 @@ pub fn findings(lexicon: &Lexicon, own: &Reading, main: &[&Reading], s: &Sentenc
     };
     let sudden = own.sudden || main.iter().any(|m| m.sudden);
     let severity = own.severity.or_else(|| main.iter().find_map(|m| m.severity));
+    let corrected = |m: &Match| {
+        let within = own.corrections.iter().find(|correction| (m.first..=m.last).contains(&correction.at));
+        within.map(|correction| (s.source(text, correction.at, correction.at).to_owned(), correction.meant.clone()))
+    };
     own.matches
         .iter()
         .map(|m| Finding {
@@ -115,7 +123,7 @@ pub fn findings(lexicon: &Lexicon, own: &Reading, main: &[&Reading], s: &Sentenc
             sudden,
             severity,
             weeks: None,
-            corrected: None,
+            corrected: corrected(m),
         })
         .collect()
 }
