@@ -171,7 +171,8 @@ impl Sketcher {
     /// A prompt that is empty or too long, or a broken drawing.
     pub fn draw(&self, prompt: &Prompt<'_>) -> Result<Drawing, SketchError> {
         let plan = self.plan(prompt.text, prompt.language)?;
-        let seed = prompt.seed.unwrap_or_else(|| hash(prompt.text.as_bytes()));
+        // Numbers of JSON are exact up to 2^53 in most clients.
+        let seed = prompt.seed.unwrap_or_else(|| hash(prompt.text.as_bytes()) >> 11);
         if !plan.scene.is_empty() {
             let drawn = self.render(&plan.scene, prompt.size, prompt.quality, seed)?;
             return Ok(Drawing {
