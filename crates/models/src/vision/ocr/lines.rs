@@ -27,9 +27,11 @@ const MULTIPLE: u32 = 32;
 const PIXEL_THRESHOLD: f32 = 0.3;
 const BOX_THRESHOLD: f32 = 0.6;
 /// A bent line leaves much of its rectangle empty. Where the model is this sure of the pixels that it marked, a lower mean
-/// of the rectangle suffices. Frames and rings stay below it.
+/// of a long rectangle suffices. Frames, rings and discs stay below it.
 const SURE_PIXELS: f32 = 0.9;
 const BENT_BOX_THRESHOLD: f32 = 0.4;
+/// Length over height of a rectangle that may hold a bent line.
+const BENT_ASPECT: f32 = 5.0;
 /// Growth of a box: its area by this, over its perimeter, is added on each side, since the model marks shrunken lines.
 const UNCLIP_RATIO: f32 = 1.5;
 const MIN_SIDE: f32 = 3.0;
@@ -68,8 +70,10 @@ struct Means {
 }
 
 impl Means {
-    fn are_of_text(self) -> bool {
-        self.all >= BOX_THRESHOLD || (self.all >= BENT_BOX_THRESHOLD && self.marked >= SURE_PIXELS)
+    fn are_of_text(self, rectangle: &LineBox) -> bool {
+        let (short, long) = (rectangle.length.min(rectangle.height), rectangle.length.max(rectangle.height));
+        let is_bent = long >= BENT_ASPECT * short && self.marked >= SURE_PIXELS;
+        self.all >= if is_bent { BENT_BOX_THRESHOLD } else { BOX_THRESHOLD }
     }
 }
 
@@ -172,7 +176,7 @@ impl TextMap {
 
     /// Returns the line of a rectangle around the pixels above the threshold, unless it is too small or too faint.
     fn line(&self, found: &LineBox) -> Option<LineBox> {
-        if found.length.min(found.height) < MIN_SIDE || !self.means(found).are_of_text() {
+        if found.length.min(found.height) < MIN_SIDE || !self.means(found).are_of_text(found) {
             return None;
         }
         let growth = 2.0 * unclip_distance(found.length, found.height);
@@ -264,6 +268,9 @@ mod tests {
         let is_inside =
             |x: usize, y: usize, by: usize| (10 + by..310 - by).contains(&x) && (10 + by..54 - by).contains(&y);
         assert!(map(&|x, y| is_inside(x, y, 0) && !is_inside(x, y, 5)).boxes().is_empty());
+        // A ring: two fifths of its rectangle are marked, but it is no line.
+        let distance = |x: usize, y: usize| (x as f32 - 160.0).hypot(y as f32 - 32.0);
+        assert!(map(&|x, y| (20.0..30.0).contains(&distance(x, y))).boxes().is_empty());
     }
 
     #[test]
