@@ -21,6 +21,8 @@ const MEDIAN: f64 = 0.015;
 const BY_TURNING: f64 = 0.005;
 /// Score from which a picture counts as sexual.
 const FLAGGED: f32 = 0.8;
+/// Score under which a line is doubtful: its letters are counted.
+const DOUBTFUL: f32 = 0.9;
 /// Languages in scripts that the model does not know.
 const UNCOVERED: [&str; 2] = ["ko", "ru"];
 
@@ -110,8 +112,13 @@ fn line(name: &str, ocr: &Ocr, picture: &Picture, expected: &str) -> Result<(f64
     let begin = Instant::now();
     let page: OcrPage = ocr.read(picture.view(), &|| false)?;
     let rate = error_rate(&page.text, expected);
+    let letters = |is_counted: &dyn Fn(f32) -> bool| -> usize {
+        let lines = page.lines.iter().filter(|line| is_counted(line.score));
+        lines.map(|line| line.text.chars().count()).sum()
+    };
+    let doubtful = letters(&|score| score < DOUBTFUL) as f64 / letters(&|_| true).max(1) as f64;
     println!(
-        "{name:<26} CER {rate:.4} F1 {:.3} mean {:.3} lines {:>3} rotation {:>3} uncovered {:<5} {:>5} ms",
+        "{name:<26} CER {rate:.4} F1 {:.3} mean {:.3} doubtful {doubtful:.3} lines {:>3} rotation {:>3} uncovered {:<5} {:>5} ms",
         word_f1(&page.text, expected),
         page.mean_score.unwrap_or_default(),
         page.lines.len(),

@@ -26,6 +26,12 @@ const SMALL_LINE: f32 = 11.5;
 const MULTIPLE: u32 = 32;
 const PIXEL_THRESHOLD: f32 = 0.3;
 const BOX_THRESHOLD: f32 = 0.6;
+/// A bent line leaves much of its rectangle empty. Where the model is this sure of the pixels that it marked, a lower mean
+/// of a long rectangle suffices. Frames, rings and discs stay below it.
+const SURE_PIXELS: f32 = 0.9;
+const BENT_BOX_THRESHOLD: f32 = 0.4;
+/// Length over height of a rectangle that may hold a bent line.
+const BENT_ASPECT: f32 = 5.0;
 /// Growth of a box: its area by this, over its perimeter, is added on each side, since the model marks shrunken lines.
 const UNCLIP_RATIO: f32 = 1.5;
 const MIN_SIDE: f32 = 3.0;
@@ -43,7 +49,32 @@ struct TextMap {
     height: usize,
     data: Vec<f32>,
     /// Sums of each row from its start: `width + 1` a row.
-    sums: Vec<f32>,
+    sums: Vec<RowSum>,
+}
+
+/// What is in a row up to a place.
+#[derive(Debug, Clone, Copy, Default)]
+struct RowSum {
+    all: f32,
+    /// Probabilities above the threshold, and their number.
+    marked: f32,
+    marks: u32,
+}
+
+/// Mean probabilities inside a rectangle.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Means {
+    all: f32,
+    /// Of the pixels above the threshold.
+    marked: f32,
+}
+
+impl Means {
+    fn are_of_text(self, rectangle: &LineBox) -> bool {
+        let (short, long) = (rectangle.length.min(rectangle.height), rectangle.length.max(rectangle.height));
+        let is_bent = long >= BENT_ASPECT * short && self.marked >= SURE_PIXELS;
+        self.all >= if is_bent { BENT_BOX_THRESHOLD } else { BOX_THRESHOLD }
+    }
 }
 
 impl LineDetector {
@@ -118,10 +149,14 @@ impl TextMap {
     fn new(width: usize, height: usize, data: Vec<f32>) -> Self {
         let mut sums = Vec::with_capacity((width + 1) * height);
         for row in data.chunks_exact(width) {
-            let mut sum = 0.0;
+            let mut sum = RowSum::default();
             sums.push(sum);
             sums.extend(row.iter().map(|value| {
-                sum += value;
+                sum.all += value;
+                if *value > PIXEL_THRESHOLD {
+                    sum.marked += value;
+                    sum.marks += 1;
+                }
                 sum
             }));
         }
@@ -141,7 +176,7 @@ impl TextMap {
 
     /// Returns the line of a rectangle around the pixels above the threshold, unless it is too small or too faint.
     fn line(&self, found: &LineBox) -> Option<LineBox> {
-        if found.length.min(found.height) < MIN_SIDE || self.mean(found) < BOX_THRESHOLD {
+        if found.length.min(found.height) < MIN_SIDE || !self.means(found).are_of_text(found) {
             return None;
         }
         let growth = 2.0 * unclip_distance(found.length, found.height);
@@ -151,23 +186,25 @@ impl TextMap {
         (length.min(height) >= MIN_SIDE + 2.0).then_some(LineBox { center, length, height, ..*found })
     }
 
-    /// Mean probability inside a rectangle.
-    fn mean(&self, rectangle: &LineBox) -> f32 {
+    /// Mean probabilities inside a rectangle; 0 without pixels.
+    fn means(&self, rectangle: &LineBox) -> Means {
         let corners = rectangle.corners();
         let top = corners.iter().map(|[_, y]| *y).fold(f32::INFINITY, f32::min);
         let bottom = corners.iter().map(|[_, y]| *y).fold(0.0, f32::max);
-        let (mut sum, mut count) = (0.0, 0_usize);
+        let (mut sum, mut count) = (RowSum::default(), 0_usize);
         for row in (top.max(0.0) as usize)..=(bottom as usize).min(self.height - 1) {
             let Some((left, right)) = span(&corners, row as f32) else { continue };
             let left = (left.round().max(0.0) as usize).min(self.width - 1);
             let right = (right.round().max(0.0) as usize).min(self.width - 1);
             let start = row * (self.width + 1);
             if let (Some(from), Some(to)) = (self.sums.get(start + left), self.sums.get(start + right + 1)) {
-                sum += to - from;
+                sum.all += to.all - from.all;
+                sum.marked += to.marked - from.marked;
+                sum.marks += to.marks - from.marks;
                 count += right + 1 - left;
             }
         }
-        if count == 0 { 0.0 } else { sum / count as f32 }
+        Means { all: sum.all / count.max(1) as f32, marked: sum.marked / sum.marks.max(1) as f32 }
     }
 }
 
@@ -218,12 +255,31 @@ mod tests {
     }
 
     #[test]
+    fn a_bent_line_is_one_and_a_frame_is_none() {
+        // 300 x 8 pixels whose middle hangs 8 lower than the ends: half of the rectangle of 300 x 16 is empty.
+        let bent = |x: usize| 10 + (8.0 * (1.0 - ((x as f32 - 160.0) / 150.0).powi(2))).round() as usize;
+        let map = |is_marked: &dyn Fn(usize, usize) -> bool| {
+            let data = (0..320 * 64).map(|at| if is_marked(at % 320, at / 320) { 0.98 } else { 0.0 }).collect();
+            TextMap::new(320, 64, data)
+        };
+        let line = map(&|x, y| (10..310).contains(&x) && (bent(x)..bent(x) + 8).contains(&y)).boxes();
+        assert_eq!(line.len(), 1, "{line:?}");
+        assert!(line[0].length > 300.0 && line[0].height > 16.0, "{line:?}");
+        let is_inside =
+            |x: usize, y: usize, by: usize| (10 + by..310 - by).contains(&x) && (10 + by..54 - by).contains(&y);
+        assert!(map(&|x, y| is_inside(x, y, 0) && !is_inside(x, y, 5)).boxes().is_empty());
+        // A ring: two fifths of its rectangle are marked, but it is no line.
+        let distance = |x: usize, y: usize| (x as f32 - 160.0).hypot(y as f32 - 32.0);
+        assert!(map(&|x, y| (20.0..30.0).contains(&distance(x, y))).boxes().is_empty());
+    }
+
+    #[test]
     fn the_mean_of_a_slanted_rectangle_counts_the_pixels_inside_it() {
         let map = TextMap::new(64, 64, vec![0.25; 4096]);
         let slanted = LineBox { center: [30.0, 30.0], along: [0.8, 0.6], length: 30.0, height: 8.0 };
-        assert!((map.mean(&slanted) - 0.25).abs() < 1e-4);
+        assert!((map.means(&slanted).all - 0.25).abs() < 1e-4);
         let outside = LineBox { center: [-50.0, -50.0], along: [1.0, 0.0], length: 4.0, height: 4.0 };
-        assert_eq!(map.mean(&outside), 0.0);
+        assert_eq!(map.means(&outside), Means::default());
     }
 
     #[test]

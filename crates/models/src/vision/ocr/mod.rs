@@ -152,7 +152,8 @@ impl Page {
         let rows = order::rows(&read);
         let text: Vec<String> = rows.iter().map(|row| order::joined(row)).collect();
         let text = text.join("\n");
-        let script_not_covered = script::is_not_covered(&text, self.mean);
+        let scores = self.lines.iter().map(|line| (line.text.as_str(), line.score));
+        let script_not_covered = script::is_not_covered(&text, scores);
         let (width, height) = (image.width as f32, image.height as f32);
         let line = |line: &ReadLine| {
             let place = line.place.before(self.rotation, width, height);
