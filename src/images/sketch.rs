@@ -78,7 +78,8 @@ impl SketchService {
             let SketchRequest { prompt, size, quality, seed } = request;
             sketcher.draw(&Prompt { text: &prompt, language: None, size, quality, seed }).map_err(refusal)
         });
-        let drawn = drawn.await.map_err(|error| Error::new(Kind::Internal, format!("the illustrator failed: {error}")))?;
+        let drawn =
+            drawn.await.map_err(|error| Error::new(Kind::Internal, format!("the illustrator failed: {error}")))?;
         if is_first {
             // The names of 80 languages take a second to parse, for which no later prompt is to wait.
             let loaded = Arc::clone(&self.loaded);
