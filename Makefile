@@ -151,7 +151,8 @@ built: setup
 
 .PHONY: test-python
 test-python: built models-small ## test with the official Python clients, LangChain and a short soak (after test-rust)
-	@$(PYTEST) tests/openai_client tests/clients
+	@cargo build --quiet $(LOCKED) --workspace --example audit_export
+	@$(PYTEST) tests/openai_client tests/clients tests/governance
 
 .PHONY: test-journeys
 test-journeys: built models-small ## test the journeys of three users, and every example of README (after test-rust)
