@@ -16,7 +16,7 @@ TARGET := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
 PYTHON := .venv/bin/python
 # Tools in .venv and .tools take precedence over those of the machine.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
-BENCHED := muster-store muster-limits muster-feed muster-network muster-gateway muster-tasks muster-memory muster-models muster-medical
+BENCHED := muster-store muster-limits muster-feed muster-network muster-gateway muster-tasks muster-memory muster-models muster-medical muster-tlog
 # Further arguments of the benchmarks: make bench BENCH_ARGS="--secs 5"
 BENCH_ARGS ?=
 # Duration of `make soak`, in minutes.

@@ -41,6 +41,7 @@ MAX_LEAF = 2048
 MAX_INTEGER = 2**53 - 1
 MAX_DEPTH = 34
 TILE = 256
+PLAIN = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 
 
 class Verdict(Exception):
@@ -62,7 +63,7 @@ class Json:
     def read(self, text):
         self.plain = True
         value = self.decoder.decode(text)
-        if depth(value) > MAX_DEPTH:
+        if text.count("{") + text.count("[") > MAX_DEPTH and depth(value) > MAX_DEPTH:
             raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels")
         # Fails for half of a surrogate pair, which only an escape can have brought in.
         json.dumps(value if "\\u" in text else None, ensure_ascii=False).encode()
@@ -92,8 +93,7 @@ class Json:
 
     def write(self, value):
         """The canonical form of a value that was read last."""
-        plain = self.plain and json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-        return (plain or canonical(value)).encode()
+        return (PLAIN(value) if self.plain else canonical(value)).encode()
 
 
 def depth(value):
@@ -109,7 +109,7 @@ def canonical(value):
         return "[" + ",".join(map(canonical, value)) + "]"
     if isinstance(value, float):
         return ecmascript(value)
-    return json.dumps(value, ensure_ascii=False)
+    return PLAIN(value)
 
 
 def ecmascript(number):
