@@ -62,6 +62,12 @@ def line(seq, erased=False):
     return {"seq": seq, "entry": shown, "leaf": rfc8785.dumps(shown).decode(), "salt": salt, "details": details}
 
 
+def next_last(text):
+    """Base64 whose last character differs in its unused bits: a second encoding of the same bytes."""
+    alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+    return text[:-1] + alphabet[alphabet.index(text[-1]) + 1]
+
+
 def log(size):
     return [line(seq, erased=seq % 3 == 1) for seq in range(size)]
 
@@ -155,11 +161,12 @@ def test_entries_that_are_missing_moved_or_added(verdict):
     assert verdict(whole[: whole.rindex(b"\n", 0, -1) + 1]).startswith("tail missing: ")
     assert verdict(b"").startswith("tail missing: ")
     assert verdict(whole + json.dumps(line(9)).encode() + b"\n").startswith("altered at 9: ")
+    assert verdict(whole + whole.splitlines(keepends=True)[-1]).startswith("altered at 9: ")
 
 
 @pytest.mark.parametrize("change", [
-    {"details": None}, {"salt": None}, {"salt": "AAAA"}, {"salt": 7}, {"details": {"name": "x"}}, {"extra": 1}, {"seq": 1.0},
-    {"seq": True}, {"entry": None}, {"leaf": None}, {"leaf": "{}"}, {"entry": {}, "leaf": "{}"},
+    {"details": None}, {"salt": None}, {"salt": "AAAA"}, {"salt": 7}, {"details": {"name": "x"}}, {"extra": 1}, {"seq": 3.0},
+    {"seq": True}, {"salt": next_last(line(3)["salt"])}, {"entry": None}, {"leaf": None}, {"leaf": "{}"}, {"entry": {}, "leaf": "{}"},
 ], ids=str)
 def test_a_line_that_contradicts_itself(verdict, change):
     lines = log(4)
@@ -176,6 +183,23 @@ def test_a_line_that_readers_understand_differently(verdict, raw):
     assert verdict(raw + b"\n" + export(log(2))).startswith("altered at 0: ")
 
 
+@pytest.mark.parametrize("details", [
+    '{"n":1,"n":2}', '{"n":9007199254740993}', '{"n":-9007199254740992}', '{"n":NaN}', '{"n":-Infinity}',
+    '{"n":"\\ud800"}', '{"n":' + "[" * 40 + "]" * 40 + "}",
+], ids=lambda text: text[:24])
+def test_details_that_readers_understand_differently_though_their_commitment_holds(verdict, details):
+    salt = bytes(16)
+    # What a reader that takes them would hash: the last of two members, the others as they stand.
+    hashed = '{"n":2}' if details == '{"n":1,"n":2}' else details
+    shown = entry(0, details=b64url(hashlib.sha256(salt + hashed.encode()).digest()))
+    row = {"seq": 0, "entry": shown, "leaf": rfc8785.dumps(shown).decode(), "salt": b64url(salt), "details": "HERE"}
+    data = export([row]).replace(b'"HERE"', details.encode())
+    assert verdict(data).startswith("altered at 0: the line is not unambiguous JSON")
+    allowed = shown | {"details": b64url(hashlib.sha256(salt + b'{"n":2}').digest())}
+    row |= {"entry": allowed, "leaf": rfc8785.dumps(allowed).decode(), "details": {"n": 2}}
+    assert verdict(export([row])).startswith("ok: ")
+
+
 def test_signatures_of_others(verdict):
     lines, other = log(3), nacl.signing.SigningKey(bytes(32))
     root = tree(lines).get_root()
@@ -187,6 +211,7 @@ def test_signatures_of_others(verdict):
         note(3, root).replace("\n\n", "\n"),
         note(3, root).strip(),
         note(3, root).replace("\u2014 ", "- "),
+        next_last(note(3, root)[:-2]) + "=\n",
         "",
         7,
     ]:
