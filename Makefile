@@ -152,7 +152,7 @@ built: setup
 .PHONY: test-python
 test-python: built models-small ## test with the official Python clients, LangChain and a short soak (after test-rust)
 	@cargo build --quiet $(LOCKED) --workspace --example audit_export --example age_file
-	@$(PYTEST) tests/openai_client tests/clients tests/governance
+	@MUSTER_EXAMPLES="$(TARGET)/debug/examples" $(PYTEST) tests/openai_client tests/clients tests/governance
 
 .PHONY: test-journeys
 test-journeys: built models-small ## test the journeys of three users, and every example of README (after test-rust)

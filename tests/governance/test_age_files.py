@@ -14,7 +14,7 @@ SIZES = [0, 1, 65535, 65536, 65537, 131072, 300_000]
 
 @pytest.fixture(scope="session")
 def ours():
-    program = Path(os.environ.get("MUSTER_BIN", ROOT / "target/debug/muster")).parent / "examples" / "age_file"
+    program = Path(os.environ.get("MUSTER_EXAMPLES", ROOT / "target/debug/examples")) / "age_file"
     assert program.is_file(), f"no {program}: run cargo build -p muster-seal --example age_file"
 
     def run(*arguments, data):

@@ -354,7 +354,7 @@ def test_help_has_examples_and_standard_input_is_read():
 
 @pytest.fixture(scope="session")
 def written(tmp_path_factory):
-    program = Path(os.environ.get("MUSTER_BIN", ROOT / "target/debug/muster")).parent / "examples" / "audit_export"
+    program = Path(os.environ.get("MUSTER_EXAMPLES", ROOT / "target/debug/examples")) / "audit_export"
     assert program.is_file(), f"no {program}: run cargo build -p muster-tlog --example audit_export"
 
     def write(entries):
