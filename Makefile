@@ -16,7 +16,7 @@ TARGET := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
 PYTHON := .venv/bin/python
 # Tools in .venv and .tools take precedence over those of the machine.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
-BENCHED := muster-store muster-limits muster-feed muster-network muster-gateway muster-tasks muster-memory muster-models muster-medical
+BENCHED := muster-store muster-limits muster-feed muster-network muster-gateway muster-tasks muster-memory muster-models muster-medical muster-tlog
 # Further arguments of the benchmarks: make bench BENCH_ARGS="--secs 5"
 BENCH_ARGS ?=
 # Duration of `make soak`, in minutes.
@@ -170,7 +170,8 @@ built: setup
 
 .PHONY: test-python
 test-python: built models-small ## test with the official Python clients, LangChain and a short soak (after test-rust)
-	@$(PYTEST) tests/openai_client tests/clients
+	@cargo build --quiet $(LOCKED) --workspace --example audit_export --example age_file
+	@MUSTER_EXAMPLES="$(TARGET)/debug/examples" $(PYTEST) tests/openai_client tests/clients tests/governance
 
 .PHONY: test-journeys
 test-journeys: built models-small ## test the journeys of three users, and every example of README (after test-rust)

@@ -42,6 +42,7 @@ missing_test_packages() {
     have node || echo nodejs
     have npm || echo npm
     have openssl || echo openssl
+    have age || echo age
 }
 
 # install_packages NAME...: installs packages with apt-get, as root or with sudo. Without them it prints what to install.

@@ -105,6 +105,7 @@ const ALLOWED: &[Allowed] = &[
     allowed("muster-sandbox", &[]),
     allowed("muster-seal", &[]),
     allowed("muster-store", &[]),
+    allowed("muster-tlog", &[]),
 ];
 
 /// External packages that some crates must not depend on, outside tests.
@@ -138,7 +139,7 @@ const BANNED: &[Banned] = &[
     Banned {
         rule: "pure-libraries",
         reason: "these are functions of bytes, shapes and times: no runtime, no network",
-        folders: &["crates/auth", "crates/cap", "crates/geo", "crates/retrieval"],
+        folders: &["crates/auth", "crates/cap", "crates/geo", "crates/retrieval", "crates/tlog"],
         packages: &["tokio", "reqwest"],
     },
     Banned {

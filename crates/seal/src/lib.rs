@@ -1,6 +1,7 @@
-//! Files encrypted and authenticated with a passphrase, and single records with a key ([`RecordKey`]).
+//! Files encrypted and authenticated with a passphrase, files encrypted to the recipients of public keys
+//! ([`AgeWriter`]), and single records with a key ([`RecordKey`]).
 //!
-//! A file begins with a header: `"MUSTSEA1"`, the costs of argon2id (memory in KiB, passes, lanes: u32 each,
+//! A file with a passphrase begins with a header: `"MUSTSEA1"`, the costs of argon2id (memory in KiB, passes, lanes: u32 each,
 //! little-endian), a random salt of 16 bytes, and 16 bytes that distinguish a wrong passphrase from a damaged file. Salt
 //! and passphrase give the file's own key. The content follows in chunks of 64 KiB, each encrypted with
 //! ChaCha20-Poly1305 (RFC 8439) under the nonce `chunk number (11 bytes, big-endian), 1 for the last chunk or 0`, with
@@ -12,6 +13,7 @@
 
 #![warn(missing_docs)]
 
+mod age_file;
 mod passphrase;
 mod reader;
 mod record;
@@ -20,6 +22,7 @@ mod sealer;
 mod tests;
 mod writer;
 
+pub use age_file::{AGE_MAGIC, AgeIdentity, AgeReader, AgeRecipient, AgeWriter, MAX_RECIPIENTS, is_age};
 pub use passphrase::Passphrase;
 pub use reader::OpenReader;
 pub use record::{RECORD_OVERHEAD, RECORD_SALT, RecordKey, RecordSecret};
@@ -56,6 +59,18 @@ pub enum SealError {
     /// The content exceeds what one key may encrypt.
     #[error("the content is too long for one file")]
     TooLong,
+    /// The text is no recipient.
+    #[error("a recipient is a public key of age: `age1` and 58 letters and digits")]
+    Recipient,
+    /// The text is no identity.
+    #[error("an identity is a private key of age: `AGE-SECRET-KEY-1` and 58 letters and digits")]
+    Identity,
+    /// A file cannot have this number of recipients.
+    #[error("a file has 1 to {MAX_RECIPIENTS} recipients")]
+    Recipients,
+    /// The file is encrypted to recipients of whom no identity was given.
+    #[error("it is encrypted to other recipients: no identity that was given decrypts it")]
+    OtherRecipients,
     /// The operating system provided no randomness.
     #[error("the system has no random numbers")]
     Random,
