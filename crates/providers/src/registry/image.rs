@@ -192,34 +192,10 @@ impl Registry {
 
     /// Explains why no usable provider has this model.
     fn explain_image(&self, name: &str) -> ResolveError {
-        let unconfigured = |provider: &str, setting: String| ResolveError::Unconfigured {
-            model: name.to_owned(),
-            provider: provider.to_owned(),
-            setting,
-        };
-        let keyless = self.providers.iter().find_map(|p| {
-            let model = match self.split(name) {
-                Some((provider, model)) if provider.id == p.id => model,
-                _ => name,
-            };
-            let setting = p.missing.clone()?;
-            let named = self.image_at(p, model).is_some();
-            (named || (p.takes_any && model != name)).then_some((p, setting))
-        });
-        if let Some((provider, setting)) = keyless {
-            return unconfigured(&provider.id, setting);
-        }
-        let known = self.catalogue.image_models().iter().find(|m| {
-            let of_provider = name.strip_prefix(m.provider.as_str()).and_then(|rest| rest.strip_prefix('/'));
-            [Some(name), of_provider].into_iter().flatten().any(|name| m.is_named(name))
-        });
-        if let Some(entry) = known {
-            return unconfigured(&entry.provider, self.setting_of(&entry.provider));
-        }
-        match self.keyless_for_any(name) {
-            Some((provider, setting)) if !self.is_no_image_model(name) => unconfigured(provider, setting),
-            _ => ResolveError::NotFound { model: name.to_owned() },
-        }
+        let models = self.catalogue.image_models().iter();
+        let known = models.map(|m| (m.provider.as_str(), [Some(m.id.as_str()), Some(m.upstream.as_str())]));
+        let names = |provider: &Provider, model: &str| self.image_at(provider, model).is_some();
+        self.explain_among(name, known, names, self.is_no_image_model(name))
     }
 }
 

@@ -292,6 +292,21 @@ impl Registry {
 
     /// Explains why no usable provider serves this name.
     pub(super) fn explain(&self, name: &str) -> ResolveError {
+        let models = self.catalogue.models().iter();
+        let known = models.map(|m| (m.provider.as_str(), [Some(m.id.as_str()), m.upstream.as_deref()]));
+        self.explain_among(name, known, |provider, model| self.upstream_of(provider, model).is_some(), false)
+    }
+
+    /// Explains why no usable provider serves a name, among models of one kind: `known` are the provider and the names of
+    /// each in the catalogue, `names` says whether the settings of a provider name one, `is_other` whether the name is that
+    /// of a model of another kind.
+    pub(super) fn explain_among<'a>(
+        &self,
+        name: &str,
+        mut known: impl Iterator<Item = (&'a str, [Option<&'a str>; 2])>,
+        names: impl Fn(&Provider, &str) -> bool,
+        is_other: bool,
+    ) -> ResolveError {
         let unconfigured = |provider: &str, setting: String| ResolveError::Unconfigured {
             model: name.to_owned(),
             provider: provider.to_owned(),
@@ -304,22 +319,21 @@ impl Registry {
                 _ => name,
             };
             let setting = p.missing.clone()?;
-            let named = self.upstream_of(p, model).is_some();
-            (named || (p.takes_any && model != name)).then_some((p, setting))
+            (names(p, model) || (p.takes_any && model != name)).then_some((p, setting))
         });
         if let Some((provider, setting)) = keyless {
             return unconfigured(&provider.id, setting);
         }
-        let known = self.catalogue.models().iter().find(|m| {
-            let of_provider = name.strip_prefix(m.provider.as_str()).and_then(|rest| rest.strip_prefix('/'));
-            [Some(name), of_provider].into_iter().flatten().any(|n| m.id == n || m.upstream.as_deref() == Some(n))
+        let known = known.find(|(provider, of_model)| {
+            let of_provider = name.strip_prefix(provider).and_then(|rest| rest.strip_prefix('/'));
+            of_model.iter().flatten().any(|known| *known == name || Some(*known) == of_provider)
         });
-        if let Some(entry) = known {
-            return unconfigured(&entry.provider, self.setting_of(&entry.provider));
+        if let Some((provider, _)) = known {
+            return unconfigured(provider, self.setting_of(provider));
         }
         match self.keyless_for_any(name) {
-            Some((provider, setting)) => unconfigured(provider, setting),
-            None => ResolveError::NotFound { model: name.to_owned() },
+            Some((provider, setting)) if !is_other => unconfigured(provider, setting),
+            _ => ResolveError::NotFound { model: name.to_owned() },
         }
     }
 
