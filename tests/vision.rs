@@ -363,6 +363,7 @@ async fn a_full_queue_refuses_and_clients_that_leave_make_room() {
     };
     tokio::time::timeout(TEST_TIMEOUT, again).await.expect("the queue empties");
     let metrics = client.get("/metrics").await.text;
-    let stopped = metrics.lines().find_map(|line| line.strip_prefix("muster_state{name=\"stopped\",part=\"vision/ocr\"} "));
+    let stopped =
+        metrics.lines().find_map(|line| line.strip_prefix("muster_state{name=\"stopped\",part=\"vision/ocr\"} "));
     assert!(stopped.unwrap().parse::<u64>().unwrap() > 0, "calls whose clients left did not go on");
 }

@@ -132,7 +132,8 @@ fn pull(ids: &[String], cache: &Path, temporary: &Path) -> Result<(), String> {
     };
     let script = folder.join(FETCH_SCRIPT);
     let written = FILES.iter().try_for_each(|(place, text)| write(place, text));
-    let status = written.and_then(|()| Command::new("python3").arg(&script).args(ids).arg("--dir").arg(&cache).status());
+    let status =
+        written.and_then(|()| Command::new("python3").arg(&script).args(ids).arg("--dir").arg(&cache).status());
     // A folder that cannot be removed does no harm.
     let _ = std::fs::remove_dir_all(&folder);
     match status {

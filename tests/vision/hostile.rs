@@ -204,7 +204,8 @@ async fn pictures_that_are_cut_off_or_changed_are_described_or_refused() {
     let mut pictures = Vec::new();
     for (name, sample) in samples() {
         let step = (sample.len() / 60).max(1);
-        pictures.extend((1..sample.len()).step_by(step).map(|at| (format!("{name} cut at {at}"), sample[..at].to_vec())));
+        pictures
+            .extend((1..sample.len()).step_by(step).map(|at| (format!("{name} cut at {at}"), sample[..at].to_vec())));
     }
     let (_, refused) = send_all(&client, pictures).await;
     assert!(refused > 100, "{refused} of the cut ones are refused");

@@ -44,7 +44,8 @@ impl NeuralPair {
         if known().as_ref().is_some_and(|(at, _)| at.elapsed() < CHECKED) {
             return Ok(());
         }
-        let run = |translator: &mut Translator, stop: Stop<'_>| translator.translate_batch(&[CANARY], &|| stop.is_set());
+        let run =
+            |translator: &mut Translator, stop: Stop<'_>| translator.translate_batch(&[CANARY], &|| stop.is_set());
         let translated = match self.thread.call(run).await {
             Ok(Ok(mut segments)) => segments.pop().map(|segment| segment.text).unwrap_or_default(),
             Ok(Err(error)) => return Err(format!("{}: {error}", self.name)),

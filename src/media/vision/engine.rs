@@ -191,7 +191,8 @@ impl<E: VisionEngine> EmbeddedModel<E> {
             ModelState::Failed(why) => return Err(format!("{}: {why}", E::MODEL)),
             ModelState::Absent | ModelState::Loading => return Ok(()),
         }
-        let due = |known: &Option<(Instant, E::Output)>| known.as_ref().is_none_or(|(at, _)| at.elapsed() >= self.checked);
+        let due =
+            |known: &Option<(Instant, E::Output)>| known.as_ref().is_none_or(|(at, _)| at.elapsed() >= self.checked);
         if !due(&self.canary.lock().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(());
         }
@@ -257,7 +258,8 @@ mod tests {
         for file in &manifest.get(Drifting::ID).unwrap().files {
             std::fs::write(folder.path().join(&file.file), b"x").unwrap();
         }
-        let model = EmbeddedModel::<Drifting> { checked: Duration::ZERO, ..EmbeddedModel::start(folder.path()).unwrap() };
+        let model =
+            EmbeddedModel::<Drifting> { checked: Duration::ZERO, ..EmbeddedModel::start(folder.path()).unwrap() };
         assert_eq!(model.check().await, Ok(()), "it is not in memory");
         assert!(model.run(&Arc::new(canary().unwrap()), ()).await.unwrap());
         assert_eq!((model.check().await, model.check().await), (Ok(()), Ok(())));
