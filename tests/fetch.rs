@@ -234,6 +234,10 @@ async fn pictures_of_chats_take_the_same_way_and_go_on_as_data() {
     for (path, body) in chats(&format!("http://{}/a.png", silent.address)) {
         let refused = client.post(path, &body).await;
         assert!(matches!(refused.status, 400 | 422), "{path}: {} {}", refused.status, refused.text);
+        if path.starts_with("/v1/chat") || path == "/v1/responses" {
+            let error = &refused.json()["error"];
+            assert_eq!((&error["code"], &error["param"]), (&json!("url_not_allowed"), &Value::Null), "{error}");
+        }
     }
     assert_eq!(upstream.requests(), before, "no provider is called");
     silent.assert_silent();

@@ -123,7 +123,7 @@ async fn without_models_the_server_says_what_to_add() {
     let arabic = listed["languages"].as_array().unwrap().iter().find(|language| language["code"] == "ar").unwrap();
     assert_eq!((&arabic["rtl"], &arabic["script"], &arabic["detected"]), (&json!(true), &json!("Arab"), &json!(false)));
     let detect = client.post("/api/q167/run", &json!({ "text": "hello" })).await;
-    assert_eq!((detect.status, &detect.json()["error_code"]), (503, &json!("model_absent")), "{}", detect.text);
+    assert_eq!((detect.status, &detect.json()["error_code"]), (503, &json!("MODEL_ABSENT")), "{}", detect.text);
 }
 
 #[tokio::test]

@@ -133,7 +133,8 @@ pub struct ErrorAgent {
 /// Renders the body of an error.
 pub fn body(error: &Error, dialect: Dialect, now: Millis) -> Value {
     let message = error.message.clone();
-    let field = error.fields.first().map(field_name);
+    // That of the body as a whole has no name.
+    let field = error.fields.first().map(field_name).filter(|name| !name.is_empty());
     match dialect {
         Dialect::Disaster => {
             let fields = || (!error.fields.is_empty()).then(|| value(&error.fields));

@@ -87,7 +87,15 @@ pub(super) fn class_b(kind: Kind) -> (&'static str, &'static str) {
 
 /// Codes of errors that interface B shows instead of those of their kinds: OpenAI's clients know the first one, and the
 /// others name what has to be mended.
-const OWN_CODES_B: [&str; 4] = ["content_policy_violation", "image_quota", "image_storage_full", "model_absent"];
+const OWN_CODES_B: [&str; 7] = [
+    "content_policy_violation",
+    "image_quota",
+    "image_storage_full",
+    "image_too_large",
+    "model_absent",
+    "url_failed",
+    "url_not_allowed",
+];
 
 /// Returns the code of an error in interface B, if it has one of its own there.
 pub(super) fn own_code_b(error: &Error) -> Option<&'static str> {

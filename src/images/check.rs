@@ -74,7 +74,7 @@ impl FitCheck {
             ImageData::Bytes(bytes) => bytes,
             ImageData::Url(url) => {
                 let fetched = self.fetcher.fetch(&url, &self.caller.actor).await;
-                self.metrics.media_fetch(fetched.as_ref().map_or_else(FetchError::word, |_| "fetched"));
+                self.metrics.media_fetch(fetched.as_ref().map_or_else(|error| error.word(), |_| "fetched"));
                 fetched.map_err(unfetched)?
             }
         };

@@ -12,7 +12,7 @@ MODEL = "gpt-image-2"
 
 @pytest.fixture(scope="module")
 def drawing(start, upstream):
-    return start(providers=[("openai", upstream.base_url, [MODEL])]).client()
+    return start(providers=[("scripted", upstream.base_url, [MODEL])]).client()
 
 
 def size_of(content):
