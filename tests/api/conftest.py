@@ -38,7 +38,7 @@ owner_pictures = 100000
 @pytest.fixture
 def muster(tmp_path):
     upstream = Upstream.start()
-    providers = [("scripted", upstream.base_url, ["echo", "*"])]
+    providers = [("scripted", upstream.base_url, ["echo", "*", "gpt-image-2"])]
     muster = Muster(tmp_path, settings(providers, {"model": "none"}) + LIMITS)
     yield muster
     muster.stop()
