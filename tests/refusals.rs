@@ -278,7 +278,7 @@ async fn paths_that_lead_nowhere() {
         ("/api/v1/devices/none/none", Dialect::Disaster),
         ("/api/v1/auth/none", Dialect::Disaster),
         ("/api/chat/none", Dialect::A),
-        ("/api/images/none", Dialect::A),
+        ("/api/vision/none", Dialect::A),
         ("/v1/none", Dialect::B),
         ("/api/medical/none", Dialect::Medical),
         ("/api/v1/none", Dialect::Agent),
