@@ -115,6 +115,8 @@ pub struct Metrics {
     attempts: IntCounterVec,
     cached: IntCounterVec,
     images: IntCounterVec,
+    image_requests: IntCounterVec,
+    translated_words: IntCounterVec,
     medical_requests: IntCounterVec,
     medical_durations: HistogramVec,
     phrasing_rejected: IntCounterVec,
@@ -186,6 +188,13 @@ impl Metrics {
             "Pictures drawn from text and stored, by provider and method (model, sketch).",
             &["provider", "method"],
         )?;
+        let image_requests = count(
+            "muster_image_requests_total",
+            "Requests of pictures from text by outcome (stored, refused, failed).",
+            &["outcome"],
+        )?;
+        let translated_words =
+            count("muster_translated_words_total", "Words of texts that were translated, by method.", &["method"])?;
         let vision_requests = count(
             "muster_vision_requests_total",
             "Requests of vision by task, provider, method and outcome (served, refused, failed, left).",
@@ -196,7 +205,7 @@ impl Metrics {
             "Pictures fetched by URL, by outcome: fetched, not_allowed, busy, or the word of the failure.",
             &["outcome"],
         )?;
-        for counter in [&vision_requests, &media_fetches] {
+        for counter in [&vision_requests, &media_fetches, &image_requests, &translated_words] {
             registry.register(Box::new(counter.clone()))?;
         }
         for counter in [&cost, &team_cost, &tag_cost] {
@@ -251,6 +260,8 @@ impl Metrics {
             attempts,
             cached,
             images,
+            image_requests,
+            translated_words,
             medical_requests,
             medical_durations,
             phrasing_rejected,
@@ -270,8 +281,14 @@ impl Metrics {
     }
 
     /// Counts a translation.
-    pub fn translation(&self, method: &str, outcome: &str) {
+    pub fn translation(&self, method: &str, outcome: &str, words: u64) {
         self.translations.with_label_values(&[method, outcome]).inc();
+        self.translated_words.with_label_values(&[method]).inc_by(words);
+    }
+
+    /// Counts a request of pictures from text.
+    pub fn image_request(&self, outcome: &str) {
+        self.image_requests.with_label_values(&[outcome]).inc();
     }
 
     /// Counts a request of vision. Providers are those of the settings.

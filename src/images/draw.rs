@@ -86,6 +86,21 @@ pub async fn draw(
     wanted: DrawRequest,
     reservation: Reservation,
 ) -> Result<Drawn, HttpError> {
+    let drawn = draw_and_store(app, http, wanted, reservation).await;
+    app.metrics.image_request(match &drawn {
+        Ok(_) => "stored",
+        Err(error) if matches!(error.0.kind, Kind::Invalid | Kind::QuotaExceeded | Kind::BudgetExhausted) => "refused",
+        Err(_) => "failed",
+    });
+    drawn
+}
+
+async fn draw_and_store(
+    app: &App,
+    http: &HttpRequest,
+    wanted: DrawRequest,
+    reservation: Reservation,
+) -> Result<Drawn, HttpError> {
     let caller = acting(http)?;
     let owner = caller.id().to_owned();
     let size = wanted.request.size.unwrap_or(LARGEST_AUTO);

@@ -61,7 +61,7 @@ pub struct ImagesBody {
 }
 
 fn unsupported<T>(fields: &mut Fields<'_>, name: &str, accepted: &str) -> Option<T> {
-    fields.unsupported(name, &format!("must be one of {accepted}"));
+    fields.unsupported(name, format!("must be one of {accepted}"));
     None
 }
 

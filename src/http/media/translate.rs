@@ -232,7 +232,8 @@ pub async fn translate(
             Ok(_) => "suspect",
             Err(_) => "failed",
         };
-        app.metrics.translation(method, result);
+        let words = if outcome.is_ok() { request.text.split_whitespace().count() } else { 0 };
+        app.metrics.translation(method, result, words as u64);
         outcome.map(|outcome| answer(&request, source, outcome, &app.clock))
     };
     if !stream {

@@ -96,12 +96,15 @@ impl VisionEngine for Moderator {
     }
 }
 
+/// When the canary was checked, and its result.
+type Canary<E> = (Instant, <E as VisionEngine>::Output);
+
 /// A model with its thread. Cheap to clone.
 pub struct EmbeddedModel<E: VisionEngine> {
     thread: ModelThread<E>,
     entry: Option<Arc<MediaModel>>,
     cache: Arc<PathBuf>,
-    canary: Arc<Mutex<Option<(Instant, E::Output)>>>,
+    canary: Arc<Mutex<Option<Canary<E>>>>,
     /// Time between two checks.
     checked: Duration,
 }
@@ -212,7 +215,7 @@ impl<E: VisionEngine> EmbeddedModel<E> {
 /// A picture of stripes: its result is of no interest, only that it stays the same.
 fn canary() -> Option<Rgb> {
     const SIDE: u32 = 96;
-    let shade = |at: u32| if (at % SIDE) / 12 % 2 == 0 { [20, 20, 20] } else { [230, 200, 170] };
+    let shade = |at: u32| if ((at % SIDE) / 12).is_multiple_of(2) { [20, 20, 20] } else { [230, 200, 170] };
     Rgb::new(SIDE, SIDE, (0..SIDE * SIDE).flat_map(shade).collect())
 }
 
