@@ -185,7 +185,7 @@ impl Metrics {
         )?;
         let images = count(
             "muster_images_total",
-            "Pictures drawn from text and stored, by provider and method (model, sketch).",
+            "Pictures drawn from text and stored, by provider and method (model, sketch, sketch+llm).",
             &["provider", "method"],
         )?;
         let image_requests = count(

@@ -431,6 +431,35 @@ async fn the_illustrator_stands_last_and_says_so() {
 }
 
 #[tokio::test]
+async fn a_chat_model_reads_the_scene_that_the_illustrator_draws() {
+    let Some(cache) = sketch_files() else { return };
+    let scene = r#"{"things": [{"name": "boat", "count": 3, "colour": "red"}], "setting": "sea", "time": "night", "weather": null}"#;
+    let words: &'static [&'static str] =
+        Box::leak(vec![&*Box::leak(scene.to_owned().into_boxed_str())].into_boxed_slice());
+    let chat = Upstream::start(UpstreamAction::Answer(words));
+    let text =
+        format!("[llm]\nmodel = \"none\"\ncache = {cache:?}\n[chain]\nretries = 0\n{}", chat.provider("one", "alpha"));
+    let muster = Muster::start(&text);
+    let prompt = "the longing of those who wait at the quay";
+    let drawn = generate(&muster.client(), json!({ "prompt": prompt, "seed": 7 })).await;
+    assert_eq!(drawn.status, 200, "{}", drawn.text);
+    let body = drawn.json();
+    assert_eq!((&body["method"], &body["model"]), (&json!("sketch+llm"), &json!("muster-sketch-1")), "{body}");
+    let revised = body["revised_prompt"].as_str().unwrap();
+    assert!(revised.contains("3 × red") && revised.contains("sea") && revised.contains("night"), "{revised}");
+    assert!(chat.last_text().contains(prompt));
+
+    chat.set_action(UpstreamAction::Answer(&["no scene"]));
+    let drawn = generate(&muster.client(), json!({ "prompt": "two cats", "seed": 7 })).await.json();
+    assert_eq!(drawn["method"], "sketch", "what is no scene leaves the prompt to the rules: {drawn}");
+    assert!(drawn["revised_prompt"].as_str().unwrap().contains("2 × cat"), "{drawn}");
+    let asked = chat.requests();
+    let named = json!({ "prompt": "two cats", "seed": 7, "model": "muster-sketch-1" });
+    assert_eq!(generate(&muster.client(), named).await.json()["method"], "sketch");
+    assert_eq!(chat.requests(), asked, "a named illustrator asks nobody");
+}
+
+#[tokio::test]
 async fn pictures_are_kept_over_a_restart_and_in_no_backup() {
     let upstream = Upstream::start(answer_of(&[picture(Size(1024, 1024))], None));
     let text = settings(&openai(&upstream), "");

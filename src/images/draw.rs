@@ -13,6 +13,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::check::FitCheck;
+use super::scene::{self, SceneReply};
 use super::sketch::SketchRequest;
 use crate::app::App;
 use crate::chat;
@@ -37,6 +38,19 @@ pub enum Method {
     Model,
     /// By rules, as a flat illustration.
     Sketch,
+    /// As a flat illustration of the scene that a chat model read in the prompt.
+    #[serde(rename = "sketch+llm")]
+    SketchLlm,
+}
+
+impl Method {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::Sketch => "sketch",
+            Self::SketchLlm => "sketch+llm",
+        }
+    }
 }
 
 /// Pictures that are requested.
@@ -108,10 +122,7 @@ async fn draw_and_store(
     let bytes = (size.pixels() * BYTES_PER_PIXEL + BYTES_BESIDES) * n;
     let room = app.images.pictures.reserve(Room { owner: owner.clone(), pictures: n, bytes }).await?;
     let fresh = drawn(app, http, wanted, reservation, owner).await?;
-    let method = match fresh.method {
-        Method::Model => "model",
-        Method::Sketch => "sketch",
-    };
+    let method = fresh.method.name();
     let new = fresh.pictures.iter().map(|picture| NewPicture {
         png: picture.png.clone(),
         width: picture.width,
@@ -139,7 +150,7 @@ async fn drawn(
     let named = wanted.model.as_deref().map(str::trim);
     if named == Some(SKETCH_MODEL) {
         reservation.settle(0);
-        return Ok(sketch(app, &wanted).await?);
+        return Ok(sketch(app, &wanted, None).await?);
     }
     let may_fall_back =
         Registry::is_any_image_model(named) && app.live().config.images.fallback == ImageFallback::Sketch;
@@ -175,15 +186,18 @@ async fn drawn(
     if !may_fall_back || !is_available(&error) {
         return Err(HttpError(error));
     }
-    let mut fresh = sketch(app, &wanted).await?;
+    let scene = scene::read(app, http, &wanted.request.prompt).await;
+    let mut fresh = sketch(app, &wanted, scene).await?;
     fresh.warnings.insert(0, "fallback_sketch".to_owned());
     // What the failed calls cost is charged all the same.
     let paid = error.details.as_ref().and_then(|details| details.get("cost_usd")?.as_f64());
-    fresh.cost_nanos = Some(paid.map_or(0, muster_limits::ledger::nanos_of_usd));
+    let paid = paid.map_or(0, muster_limits::ledger::nanos_of_usd);
+    fresh.cost_nanos = fresh.cost_nanos.map(|cost| cost.saturating_add(paid));
     Ok(fresh)
 }
 
-async fn sketch(app: &App, wanted: &DrawRequest) -> Result<Fresh, Error> {
+/// Draws by rules; of a scene that a chat model read, if there is one.
+async fn sketch(app: &App, wanted: &DrawRequest, scene: Option<SceneReply>) -> Result<Fresh, Error> {
     let request = &wanted.request;
     let size = match request.size {
         None => Size::Square,
@@ -196,8 +210,11 @@ async fn sketch(app: &App, wanted: &DrawRequest) -> Result<Fresh, Error> {
     for nth in 0..request.n {
         // Each of several pictures has a seed of its own.
         let own = wanted.seed.map(|seed| seed.wrapping_add(nth.into())).or((nth > 0).then_some(nth.into()));
-        let prompt = request.prompt.clone();
-        let drawing = app.images.sketch.draw(SketchRequest { prompt, size, quality, seed: own }).await?;
+        let (prompt, language) = match &scene {
+            Some(scene) => (scene.prompt.clone(), Some("en")),
+            None => (request.prompt.clone(), None),
+        };
+        let drawing = app.images.sketch.draw(SketchRequest { prompt, language, size, quality, seed: own }).await?;
         seed.get_or_insert(drawing.seed);
         for warning in &drawing.warnings {
             let code = warning.code().to_owned();
@@ -217,9 +234,9 @@ async fn sketch(app: &App, wanted: &DrawRequest) -> Result<Fresh, Error> {
         pictures,
         model: SKETCH_MODEL.to_owned(),
         provider: muster_providers::EMBEDDED_PROVIDER.to_owned(),
-        method: Method::Sketch,
-        usage: None,
-        cost_nanos: Some(0),
+        method: if scene.is_some() { Method::SketchLlm } else { Method::Sketch },
+        usage: scene.as_ref().map(|scene| scene.usage),
+        cost_nanos: scene.map_or(Some(0), |scene| scene.cost_nanos),
         warnings,
         unmatched,
         seed,

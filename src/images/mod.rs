@@ -2,6 +2,7 @@
 
 mod check;
 mod draw;
+mod scene;
 mod sketch;
 
 use std::path::PathBuf;

@@ -27,6 +27,8 @@ pub struct SketchService {
 #[derive(Debug, Clone)]
 pub struct SketchRequest {
     pub prompt: String,
+    /// Code of its language; `None` where it is not known.
+    pub language: Option<&'static str>,
     pub size: Size,
     pub quality: Quality,
     pub seed: Option<u64>,
@@ -75,8 +77,8 @@ impl SketchService {
                     loaded.get_or_init(|| opened)
                 }
             };
-            let SketchRequest { prompt, size, quality, seed } = request;
-            sketcher.draw(&Prompt { text: &prompt, language: None, size, quality, seed }).map_err(refusal)
+            let SketchRequest { prompt, language, size, quality, seed } = request;
+            sketcher.draw(&Prompt { text: &prompt, language, size, quality, seed }).map_err(refusal)
         });
         let drawn =
             drawn.await.map_err(|error| Error::new(Kind::Internal, format!("the illustrator failed: {error}")))?;

@@ -123,7 +123,8 @@ pub struct GeneratedImage {
     pub model: String,
     /// Provider that drew it; `embedded` for this server.
     pub provider: String,
-    /// `model` for a model of a provider, `sketch` for an illustration by rules.
+    /// `model` for a model of a provider, `sketch` for an illustration by rules, `sketch+llm` for one of
+    /// the scene that a chat model read in the prompt.
     pub method: Method,
     /// Seed of an illustration.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -160,7 +160,8 @@ pub struct ImagesResponse {
     pub model: String,
     /// Provider that drew them; `embedded` for this server.
     pub provider: String,
-    /// `model` for a model of a provider, `sketch` for an illustration by rules.
+    /// `model` for a model of a provider, `sketch` for an illustration by rules, `sketch+llm` for one of
+    /// the scene that a chat model read in the prompt.
     pub method: Method,
     /// Codes, such as `fallback_sketch` if no provider drew and no model was named.
     pub warnings: Vec<String>,

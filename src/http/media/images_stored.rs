@@ -34,7 +34,7 @@ pub struct ListedImage {
     pub created_at: String,
     pub model: String,
     pub provider: String,
-    /// `model` or `sketch`.
+    /// `model`, `sketch` or `sketch+llm`.
     pub method: String,
 }
 
