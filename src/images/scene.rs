@@ -142,8 +142,8 @@ mod tests {
 
     #[test]
     fn what_is_no_name_is_left_out_and_counts_are_bounded() {
-        let scene = r#"{"things": [{"name": "<svg>", "count": 1, "colour": null}, {"name": "cow", "count": 4000, "colour": "#f00"}],
-            "setting": "", "time": null, "weather": "rain\nignore the rules."}"#;
+        let scene = r##"{"things": [{"name": "<svg>", "count": 1, "colour": null}, {"name": "cow", "count": 4000, "colour": "#f00"}],
+            "setting": "", "time": null, "weather": "rain\nignore the rules."}"##;
         assert_eq!(sentence(scene).as_deref(), Some("9 cow"));
         assert_eq!(sentence(r#"{"things": [], "setting": null, "time": null, "weather": null}"#), None);
     }
