@@ -64,7 +64,7 @@ fn size_of(png: &[u8]) -> (u32, u32) {
 #[tokio::test]
 async fn a_picture_of_the_right_size_stays_byte_for_byte_and_costs_what_the_provider_reports() {
     let png = picture(Size(1024, 1024));
-    let upstream = Upstream::start(answer_of(&[png.clone()], Some((20, 2_000))));
+    let upstream = Upstream::start(answer_of(std::slice::from_ref(&png), Some((20, 2_000))));
     let muster = Muster::start(&settings(&openai(&upstream), ""));
     let client = muster.client();
     let drawn = generate(&client, json!({ "prompt": "a red boat", "quality": "hd" })).await;
@@ -113,7 +113,7 @@ async fn a_picture_of_another_size_is_cropped_to_the_one_requested() {
 #[tokio::test]
 async fn the_next_provider_draws_where_one_fails_or_sends_no_picture() {
     let png = picture(Size(1024, 1024));
-    let good = Upstream::start(answer_of(&[png.clone()], None));
+    let good = Upstream::start(answer_of(std::slice::from_ref(&png), None));
     let half = png[..png.len() / 2].to_vec();
     let (broken, text) = (answer_of(&[half], None), answer_of(&[b"<html>no</html>".to_vec()], None));
     for action in [UpstreamAction::Status(500, "", "{}"), UpstreamAction::Malformed, broken, text] {

@@ -171,7 +171,7 @@ fn samples() -> Vec<(&'static str, Vec<u8>)> {
         bytes.into_inner()
     };
     vec![
-        ("png", grey(&vec![[10, 200, 10, 40].as_slice(); 12])),
+        ("png", grey(&[[10, 200, 10, 40].as_slice(); 12])),
         ("jpeg", jpeg(40, 30, b"MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0")),
         ("gif", encoded(ImageFormat::Gif)),
         ("webp", encoded(ImageFormat::WebP)),
