@@ -46,6 +46,8 @@ struct LoadOptions {
     secs: f64,
     /// Time between two lookups of one client.
     every: Option<Duration>,
+    /// Most clients of a measurement.
+    clients: usize,
     bodies: Vec<Vec<u8>>,
 }
 
@@ -59,12 +61,13 @@ fn main() -> Result<(), Failure> {
     let of = |name: &str, otherwise: &str| (*arguments.get(name).unwrap_or(&otherwise)).to_owned();
     let clients: Vec<usize> = of("--clients", "1,64").split(',').map(str::parse).collect::<Result<_, _>>()?;
     let rate: Option<f64> = arguments.get("--rate").map(|rate| rate.parse()).transpose()?;
-    let count = clients.iter().copied().max().unwrap_or_default() as f64;
+    let count = clients.iter().copied().max().unwrap_or(1);
     let options = Arc::new(LoadOptions {
         url: of("--url", "http://127.0.0.1:8080"),
         key: of("--key", ""),
         secs: of("--secs", "5").parse()?,
-        every: rate.map(|rate| Duration::from_secs_f64(count / rate)),
+        clients: count,
+        every: rate.map(|rate| Duration::from_secs_f64(count as f64 / rate)),
         bodies: SYMPTOMS.iter().map(|symptoms| body(symptoms)).collect(),
     });
     let pid: Option<u32> = arguments.get("--pid").map(|pid| pid.parse()).transpose()?;
@@ -111,18 +114,18 @@ async fn work(
     first: usize,
 ) -> (Vec<f64>, Vec<String>) {
     let (mut took, mut errors) = (Vec::new(), Vec::new());
-    // Clients begin one after the other, so that their lookups are due at different times.
-    let mut due = options.every.map(|every| Instant::now() + every.mul_f64(first as f64 / 64.0));
+    // Clients begin one after the other, so that their lookups are due at different times. A late one is not left out.
+    let mut due = options.every.map(|every| {
+        let first = Instant::now() + every.mul_f64(first as f64 / options.clients as f64);
+        tokio::time::interval_at(first.into(), every)
+    });
     for body in options.bodies.iter().cycle().skip(first % options.bodies.len()) {
         if stop.load(Ordering::Acquire) || errors.len() > 100 {
             break;
         }
-        let begun = match (&mut due, options.every) {
-            (Some(due), Some(every)) => {
-                tokio::time::sleep_until((*due).into()).await;
-                std::mem::replace(due, *due + every)
-            }
-            _ => Instant::now(),
+        let begun = match &mut due {
+            Some(due) => due.tick().await.into_std(),
+            None => Instant::now(),
         };
         match one(&options, &http, body).await {
             Ok(()) => took.push(begun.elapsed().as_secs_f64() * 1e3),
