@@ -244,6 +244,7 @@ async fn a_named_service_sees_pixels_encoded_anew_and_is_only_quoted() {
     let scan = base64(&dicom(&[
         element(0x28, 0x10, b"US", &200_u16.to_le_bytes()),
         element(0x28, 0x11, b"US", &200_u16.to_le_bytes()),
+        element(0x7fe0, 0x10, b"OW", &[0; 8]),
     ]));
     let mut body = json!({ "patientAge": 61, "symptoms": "breast lump for three weeks", "imagingType": "mammography",
         "images": [picture, scan] });
