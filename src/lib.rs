@@ -5,6 +5,7 @@
 pub mod agents;
 mod alert_texts;
 mod alias;
+mod allocator;
 pub mod app;
 pub mod asyncapi;
 mod backup;

@@ -57,7 +57,7 @@ impl Slot {
         drop(self.events.send(SlotEvent::Begin(self.id)));
     }
 
-    /// Marks the model as used just now, and idle.
+    /// Marks the model as idle.
     pub(super) fn end(&self) {
         drop(self.events.send(SlotEvent::End(self.id)));
     }
@@ -108,8 +108,8 @@ impl SlotState {
         while let Some(event) = incoming.recv().await {
             match event {
                 SlotEvent::Acquire(reply) => self.waiting.push_back(reply),
-                SlotEvent::Begin(id) => self.mark(id, true),
-                SlotEvent::End(id) => self.mark(id, false),
+                SlotEvent::Begin(id) => self.begin(id),
+                SlotEvent::End(id) => self.end(id),
                 SlotEvent::Release(id) => self.holders.retain(|holder| holder.id != id),
             }
             let Some(events) = events.upgrade() else { return };
@@ -118,10 +118,17 @@ impl SlotState {
         }
     }
 
-    fn mark(&mut self, id: u64, is_busy: bool) {
+    /// A model is used when its call begins: the ends of calls that follow each other may come in another order.
+    fn begin(&mut self, id: u64) {
         if let Some(at) = self.holders.iter().position(|holder| holder.id == id) {
             let holder = self.holders.remove(at);
-            self.holders.push(Holder { is_busy, ..holder });
+            self.holders.push(Holder { is_busy: true, ..holder });
+        }
+    }
+
+    fn end(&mut self, id: u64) {
+        if let Some(holder) = self.holders.iter_mut().find(|holder| holder.id == id) {
+            holder.is_busy = false;
         }
     }
 
