@@ -5,7 +5,6 @@
 pub mod agents;
 mod alert_texts;
 mod alias;
-mod allocator;
 pub mod app;
 pub mod asyncapi;
 mod backup;

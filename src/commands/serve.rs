@@ -8,7 +8,6 @@ use muster_identity::keys::Token;
 use muster_models::ModelStatus;
 
 use super::load;
-use crate::allocator;
 use crate::app::{App, InitialCredentials};
 use crate::config::{self, Config, Source};
 use crate::no_core_dumps;
@@ -16,7 +15,7 @@ use crate::server::Server;
 use crate::telemetry;
 
 pub(super) fn run(args: &ServeArgs) -> Result<(), String> {
-    allocator::become_bounded();
+    config::become_bounded();
     let (config, source) = load(&args.settings, args.listen).map_err(|error| error.to_string())?;
     config.check_reachable().map_err(|error| error.to_string())?;
     let log = telemetry::start_logs(&config.log).map_err(|error| error.to_string())?;

@@ -3,6 +3,7 @@
 //! Only this module reads the environment and settings files; all others get typed options.
 
 mod agents;
+mod allocator;
 mod auth;
 mod devices;
 mod engines;
@@ -23,6 +24,7 @@ mod server;
 mod translate;
 
 pub use agents::Agents;
+pub use allocator::become_bounded;
 pub use auth::{Auth, Bound};
 pub use devices::Devices;
 pub use engines::{Engines, Workspace};
