@@ -1,6 +1,6 @@
 //! A transparency log: what makes an append-only log verifiable by strangers, as functions of bytes.
 //!
-//! - [`Hash`]: the Merkle tree hashes of RFC 6962, section 2.1.
+//! - [`struct@Hash`]: the Merkle tree hashes of RFC 6962, section 2.1.
 //! - [`Edge`], [`Tile`], [`TileTree`]: a growing tree kept as tiles of 256 hashes (C2SP tlog-tiles), from which the root
 //!   and proofs of every size that the log has had are made.
 //! - [`verify_inclusion`], [`verify_consistency`]: the other side, which needs nothing but a root.
