@@ -1,5 +1,6 @@
 """The server for generated calls: that of the openai client's tests, with a provider that accepts any model."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -32,14 +33,24 @@ argon2_memory_kib = 64
 argon2_passes = 1
 [images]
 owner_pictures = 100000
+# Budgets that calls set are not to refuse the pictures of the next ones.
+[budget]
+unpriced = "allow"
 """
+MODELS = Path(os.environ.get("MUSTER_MODELS_DIR", Path(__file__).resolve().parents[2] / "models-cache")).resolve()
+# Of the models these only: the others would make each call slow, and are tested elsewhere.
+DATA = ("languages.bin", "picture-names.json")
 
 
 @pytest.fixture
 def muster(tmp_path):
     upstream = Upstream.start()
+    cache = tmp_path / "models"
+    cache.mkdir()
+    for name in DATA:
+        (cache / name).symlink_to(MODELS / name)
     providers = [("scripted", upstream.base_url, ["echo", "*", "gpt-image-2"])]
-    muster = Muster(tmp_path, settings(providers, {"model": "none"}) + LIMITS)
+    muster = Muster(tmp_path, settings(providers, {"model": "none", "cache": str(cache)}) + LIMITS)
     yield muster
     muster.stop()
     upstream.stop()

@@ -77,7 +77,7 @@ pub async fn list(
     params(("id" = String, Path, description = "Identifier of the picture, `img_…`"),
         ("sig" = Option<String>, Query, description = "Signature of its link, in place of a key")),
     responses(
-        (status = 200, description = "The picture. Its `ETag` is the SHA-256 of the file", content_type = "image/png", body = Vec<u8>),
+        (status = 200, description = "The picture. Its `ETag` is the SHA-256 of the file", content_type = "image/png", body = String),
         (status = 304, description = "The picture is the one of `If-None-Match`"),
         NotFound<InterfaceA>, CallErrors<InterfaceA>))]
 pub async fn get(
