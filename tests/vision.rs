@@ -330,6 +330,10 @@ async fn the_embedded_models_read_find_and_score() {
     assert_eq!(scored["result"]["categories"].as_object().unwrap().len(), 1, "only what was assessed");
     let described = see(&client, &person, "describe").await.json();
     assert!(described["result"]["facts"]["objects"]["person"].as_u64().unwrap() >= 1, "{described}");
+    for (task, model) in [("detect", "nanodet-416"), ("moderate", "open-nsfw"), ("describe", "facts")] {
+        let named = client.post(PATH, &json!({ "image": person, "task": task, "model": "embedded" })).await;
+        assert_eq!((named.status, &named.json()["model"]), (200, &json!(model)), "{}", named.text);
+    }
     let metrics = client.get("/metrics").await.text;
     assert!(metrics.contains("muster_state{name=\"ready\",part=\"vision/ocr\"} 1"), "{metrics}");
 }

@@ -7,7 +7,7 @@ use muster_core::{Error, Kind};
 use muster_gateway::{ChainError, CheckedPicture};
 use muster_imaging::pictures::{NewPicture, Picture, Room};
 use muster_media::sketch::{Quality, Size};
-use muster_providers::{ImageQuality, ImageRequest, ImageSize, Registry, Usage};
+use muster_providers::{EMBEDDED_PROVIDER, ImageQuality, ImageRequest, ImageSize, Registry, Usage};
 use muster_tasks::engine::EngineCaller;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -148,7 +148,7 @@ async fn drawn(
     owner: String,
 ) -> Result<Fresh, HttpError> {
     let named = wanted.model.as_deref().map(str::trim);
-    if named == Some(SKETCH_MODEL) {
+    if matches!(named, Some(SKETCH_MODEL | EMBEDDED_PROVIDER)) {
         reservation.settle(0);
         return Ok(sketch(app, &wanted, None).await?);
     }
@@ -233,7 +233,7 @@ async fn sketch(app: &App, wanted: &DrawRequest, scene: Option<SceneReply>) -> R
     Ok(Fresh {
         pictures,
         model: SKETCH_MODEL.to_owned(),
-        provider: muster_providers::EMBEDDED_PROVIDER.to_owned(),
+        provider: EMBEDDED_PROVIDER.to_owned(),
         method: if scene.is_some() { Method::SketchLlm } else { Method::Sketch },
         usage: scene.as_ref().map(|scene| scene.usage),
         cost_nanos: scene.map_or(Some(0), |scene| scene.cost_nanos),

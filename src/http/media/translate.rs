@@ -15,6 +15,7 @@ use muster_limits::Estimate;
 use muster_media::languages::{Detection, by_code};
 use muster_media::marks::{Glossary, TextFormat};
 use muster_media::segments::FinishedSegment;
+use muster_providers::EMBEDDED_PROVIDER;
 use muster_request::Request;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -68,7 +69,7 @@ pub struct TranslateBody {
     /// Terms of the text with their translations, at most 200.
     #[request(default)]
     pub glossary: BTreeMap<String, String>,
-    /// Engine that is to translate, with no other in its place: `dictionary`, `neural`, `model`, `rules`, or a model of
+    /// Engine that is to translate, with no other in its place: `dictionary`, `neural` (or `embedded`), `model`, `rules`, or a model of
     /// `GET /api/models`. By default the first engine of the server's order that can.
     pub model: Option<String>,
     /// Streams the response as server-sent events: `segment`, then `done` or `error`.
@@ -298,7 +299,7 @@ async fn plans(app: &App, request: &TextRequest) -> Result<Vec<Plan>, HttpError>
     use TranslationEngine::{Dictionary, Model, Neural, Rules};
     let named = request.model.as_deref().map(|name| {
         let engine = [Dictionary, Neural, Model, Rules].into_iter().find(|engine| engine.name() == name);
-        engine.unwrap_or(Model)
+        if name == EMBEDDED_PROVIDER { Neural } else { engine.unwrap_or(Model) }
     });
     let plans = engines::plans(&app.translators, &app.live(), (&request.from, &request.to), named).await;
     if plans.is_empty() {

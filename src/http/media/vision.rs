@@ -33,8 +33,8 @@ pub struct VisionBody {
     /// `detect` finds objects of 80 everyday classes (a small, quick model of mediocre accuracy), `ocr` reads text in
     /// Chinese, Japanese and Latin script, `moderate` scores content that may harm, `describe` says what is to be seen.
     pub task: VisionTask,
-    /// Model that is to serve it, with no other in its place: `nanodet-416`, `pp-ocrv5-mobile`, `open-nsfw`,
-    /// `omni-moderation-latest`, `facts`, or a model of `GET /api/models` with the capability `vision`.
+    /// Model that is to serve it, with no other in its place: `embedded` for that of this server, one of `nanodet-416`,
+    /// `pp-ocrv5-mobile`, `tesseract`, `open-nsfw`, `omni-moderation-latest` and `facts`, or a model of `GET /api/models` with the capability `vision`.
     #[request(chars = 1..=200)]
     pub model: Option<String>,
     /// Code of a language: of the description, or of the text to be read.

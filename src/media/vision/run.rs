@@ -7,7 +7,7 @@ use actix_web::web;
 use muster_core::{Error, Kind};
 use muster_imaging::engines::{Tesseract, TesseractError};
 use muster_models::{DetectOptions, Detector, Moderator, Ocr};
-use muster_providers::Usage;
+use muster_providers::{EMBEDDED_PROVIDER, Usage};
 use serde_json::Value;
 
 use super::outcome::{AttemptA, Outcome, Payer};
@@ -50,6 +50,11 @@ impl VisionRequest {
     fn permits(&self, model: &str) -> bool {
         self.model.as_deref().is_none_or(|named| named == model)
     }
+
+    /// Whether this model of this process is to serve it: it is named, by its name or as `embedded`, or none is.
+    fn permits_embedded(&self, model: &str) -> bool {
+        self.permits(model) || self.model.as_deref() == Some(EMBEDDED_PROVIDER)
+    }
 }
 
 /// Serves a task.
@@ -70,7 +75,7 @@ pub async fn serve(app: &App, payer: &Payer, request: &VisionRequest) -> Result<
 }
 
 async fn detect(app: &App, payer: &Payer, request: &VisionRequest) -> Result<Outcome, Error> {
-    if request.permits(Detector::MODEL) {
+    if request.permits_embedded(Detector::MODEL) {
         let found = objects(app, request).await?;
         return Ok(Outcome::embedded(Detector::MODEL, VisionResult::Detected(found)));
     }
@@ -89,7 +94,7 @@ async fn read(app: &App, payer: &Payer, request: &VisionRequest) -> Result<Outco
     if request.model.as_deref() == Some(Tesseract::MODEL) {
         return by_tesseract(app, request).await.map_err(unread);
     }
-    if !request.permits(Ocr::MODEL) {
+    if !request.permits_embedded(Ocr::MODEL) {
         return by_provider(app, payer, request).await;
     }
     let may_ask = request.model.is_none() && provider::is_configured(&app.live());
@@ -146,7 +151,7 @@ fn unread(error: TesseractError) -> Error {
 }
 
 async fn moderate(app: &App, payer: &Payer, request: &VisionRequest) -> Result<Outcome, Error> {
-    let embedded = request.permits(Moderator::MODEL);
+    let embedded = request.permits_embedded(Moderator::MODEL);
     let outside = request.permits(moderation::MODEL).then(|| moderation::provider(app)).flatten();
     if !embedded && outside.is_none() {
         return by_provider(app, payer, request).await;
@@ -178,7 +183,8 @@ async fn moderate(app: &App, payer: &Payer, request: &VisionRequest) -> Result<O
 
 async fn describe(app: &App, payer: &Payer, request: &VisionRequest) -> Result<Outcome, Error> {
     let mut attempts = Vec::new();
-    if request.model.as_deref() != Some(FACTS) && (request.model.is_some() || provider::is_configured(&app.live())) {
+    let by_rules = matches!(request.model.as_deref(), Some(FACTS | EMBEDDED_PROVIDER));
+    if !by_rules && (request.model.is_some() || provider::is_configured(&app.live())) {
         match provider::see(app, payer, request, &mut attempts).await {
             Ok(seen) => return finish(app, request, seen, attempts).await,
             Err(error) if request.model.is_some() => return Err(error),
