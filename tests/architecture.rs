@@ -112,3 +112,19 @@ fn use_trees_are_expanded_and_relative_paths_resolved() {
     }
     assert!(!found.iter().any(|path| path.starts_with('q')), "{found:?}");
 }
+
+/// Tests build the workspace, in which features of its crates are united: what `make run` builds has those of the root only.
+#[test]
+fn the_server_is_built_with_every_embedded_model() {
+    let read = |path: &str| -> toml::Table {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+        std::fs::read_to_string(path).unwrap().parse().unwrap()
+    };
+    let defaults = |manifest: &toml::Table| -> std::collections::BTreeSet<String> {
+        let names = manifest["features"]["default"].as_array().unwrap();
+        names.iter().map(|name| name.as_str().unwrap().to_owned()).collect()
+    };
+    let (models, server) = (read("crates/models/Cargo.toml"), read("Cargo.toml"));
+    let missing: Vec<_> = defaults(&models).difference(&defaults(&server)).cloned().collect();
+    assert!(missing.is_empty(), "default features of crates/models that the root's `default` lacks: {missing:?}");
+}
