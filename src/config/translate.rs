@@ -36,7 +36,7 @@ impl TranslationEngine {
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Translate {
-    /// Engines in the order in which they are asked.
+    /// Engines in the order in which they are tried.
     pub order: Vec<TranslationEngine>,
     /// Program of Apertium; empty: not used.
     pub apertium: PathBuf,

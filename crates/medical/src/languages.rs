@@ -231,7 +231,7 @@ impl CommonWords {
     pub fn languages(&self) -> Vec<&'static str> {
         let most = self.common.iter().max().copied().unwrap_or_default();
         // A short sentence ("dolor en el pecho") has few common words; one
-        // alone tells nothing.
+        // alone is no evidence.
         let likely = |count: usize| self.has_latin && (most < 2 || count * 2 >= most);
         let common = COMMON.iter().map(|(code, _)| *code).zip(self.common.map(likely));
         let scripts = SCRIPTS.iter().map(|(code, _)| *code).zip(self.has);

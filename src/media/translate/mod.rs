@@ -1,4 +1,4 @@
-//! Translation: the engines of this server, and the order in which they are asked.
+//! Translation: the engines of this server, and the order in which they are tried.
 
 mod neural;
 mod plan;

@@ -2,7 +2,7 @@
 
 use super::{LanguageOf, digits};
 
-/// Characters from which the language of a segment can be told.
+/// Characters from which the language of a segment can be detected.
 const TELLING: usize = 30;
 /// How often a word or a run of words may follow upon itself.
 const MAX_REPEATS: usize = 3;
