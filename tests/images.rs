@@ -460,6 +460,17 @@ async fn a_chat_model_reads_the_scene_that_the_illustrator_draws() {
 }
 
 #[tokio::test]
+async fn no_scene_is_paid_for_that_cannot_be_drawn() {
+    let scene: &[&str] = &[r#"{"things": [], "setting": "sea", "time": null, "weather": null}"#];
+    let chat = Upstream::start(UpstreamAction::Answer(scene));
+    let text = settings(&chat.provider("one", "alpha"), "");
+    let muster = Muster::start(&text);
+    let drawn = generate(&muster.client(), json!({ "prompt": "two cats" })).await;
+    assert_eq!((drawn.status, &drawn.json()["error"]["code"]), (503, &json!("model_absent")), "{}", drawn.text);
+    assert_eq!(chat.requests(), 0, "the illustrator's files are absent: nothing is bought for it");
+}
+
+#[tokio::test]
 async fn pictures_are_kept_over_a_restart_and_in_no_backup() {
     let upstream = Upstream::start(answer_of(&[picture(Size(1024, 1024))], None));
     let text = settings(&openai(&upstream), "");

@@ -150,7 +150,8 @@ async fn drawn(
     let named = wanted.model.as_deref().map(str::trim);
     if matches!(named, Some(SKETCH_MODEL | EMBEDDED_PROVIDER)) {
         reservation.settle(0);
-        return Ok(sketch(app, &wanted, None).await?);
+        let size = sketch_size(&wanted.request)?;
+        return Ok(sketch(app, &wanted, size, None).await?);
     }
     let may_fall_back =
         Registry::is_any_image_model(named) && app.live().config.images.fallback == ImageFallback::Sketch;
@@ -186,8 +187,11 @@ async fn drawn(
     if !may_fall_back || !is_available(&error) {
         return Err(HttpError(error));
     }
+    // The scene may cost money: what would make the drawing fail comes before it.
+    let size = sketch_size(&wanted.request)?;
+    app.images.sketch.load().await?;
     let scene = scene::read(app, http, &wanted.request.prompt).await;
-    let mut fresh = sketch(app, &wanted, scene).await?;
+    let mut fresh = sketch(app, &wanted, size, scene).await?;
     fresh.warnings.insert(0, "fallback_sketch".to_owned());
     // What the failed calls cost is charged all the same.
     let paid = error.details.as_ref().and_then(|details| details.get("cost_usd")?.as_f64());
@@ -196,15 +200,17 @@ async fn drawn(
     Ok(fresh)
 }
 
+/// Returns the illustrator's size for a request.
+fn sketch_size(request: &ImageRequest) -> Result<Size, Error> {
+    let Some(size) = request.size else { return Ok(Size::Square) };
+    Size::parse(&size.to_string()).ok_or_else(|| {
+        Error::field(Kind::UnsupportedValue, &["body", "size"], "the illustrator draws no such size", ().into())
+    })
+}
+
 /// Draws by rules; of a scene that a chat model read, if there is one.
-async fn sketch(app: &App, wanted: &DrawRequest, scene: Option<SceneReply>) -> Result<Fresh, Error> {
+async fn sketch(app: &App, wanted: &DrawRequest, size: Size, scene: Option<SceneReply>) -> Result<Fresh, Error> {
     let request = &wanted.request;
-    let size = match request.size {
-        None => Size::Square,
-        Some(size) => Size::parse(&size.to_string()).ok_or_else(|| {
-            Error::field(Kind::UnsupportedValue, &["body", "size"], "the illustrator draws no such size", ().into())
-        })?,
-    };
     let quality = if request.quality == Some(ImageQuality::High) { Quality::Hd } else { Quality::Standard };
     let (mut pictures, mut warnings, mut unmatched, mut seed) = (Vec::new(), Vec::<String>::new(), None, None);
     for nth in 0..request.n {

@@ -51,12 +51,34 @@ impl SketchService {
         Self { cache, loaded: Arc::new(OnceLock::new()), running, waiting: AtomicUsize::new(0) }
     }
 
+    /// Loads the illustrator's files, if they are not loaded. A caller who pays for something first calls this before.
+    ///
+    /// # Errors
+    /// `Unavailable`, with the code `model_absent` if its files are not there, or if too many requests wait.
+    pub async fn load(&self) -> Result<(), Error> {
+        if self.loaded.get().is_some() {
+            return Ok(());
+        }
+        self.run(|_| Ok(())).await
+    }
+
     /// Draws an illustration.
     ///
     /// # Errors
-    /// `Unavailable`, with the code `model_absent` if its files are not there, or if too many requests wait; `Invalid` if
-    /// the prompt is not accepted.
+    /// Those of [`Self::load`]; `Invalid` if the prompt is not accepted.
     pub async fn draw(&self, request: SketchRequest) -> Result<Drawing, Error> {
+        let SketchRequest { prompt, language, size, quality, seed } = request;
+        self.run(move |sketcher| {
+            sketcher.draw(&Prompt { text: &prompt, language, size, quality, seed }).map_err(refusal)
+        })
+        .await
+    }
+
+    /// Runs work with the illustrator on a blocking thread, in its turn.
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Sketcher) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
         if self.waiting.fetch_add(1, Ordering::AcqRel) >= QUEUE {
             self.waiting.fetch_sub(1, Ordering::AcqRel);
             let message = format!("{QUEUE} illustrations wait already, which is the maximum: try again");
@@ -68,26 +90,24 @@ impl SketchService {
         let permit = permit.map_err(|_| Error::new(Kind::Unavailable, "the server is shutting down"))?;
         let is_first = self.loaded.get().is_none();
         let (cache, loaded) = (self.cache.clone(), Arc::clone(&self.loaded));
-        let drawn = tokio::task::spawn_blocking(move || {
+        let done = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            let sketcher = match loaded.get() {
-                Some(sketcher) => sketcher,
+            match loaded.get() {
+                Some(sketcher) => work(sketcher),
                 None => {
                     let opened = open(&cache)?;
-                    loaded.get_or_init(|| opened)
+                    work(loaded.get_or_init(|| opened))
                 }
-            };
-            let SketchRequest { prompt, language, size, quality, seed } = request;
-            sketcher.draw(&Prompt { text: &prompt, language, size, quality, seed }).map_err(refusal)
+            }
         });
-        let drawn =
-            drawn.await.map_err(|error| Error::new(Kind::Internal, format!("the illustrator failed: {error}")))?;
+        let done =
+            done.await.map_err(|error| Error::new(Kind::Internal, format!("the illustrator failed: {error}")))?;
         if is_first {
             // The names of 80 languages take a second to parse, for which no later prompt is to wait.
             let loaded = Arc::clone(&self.loaded);
             drop(tokio::task::spawn_blocking(move || loaded.get().map(Sketcher::warm)));
         }
-        drawn
+        done
     }
 }
 
