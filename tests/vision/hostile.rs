@@ -18,7 +18,7 @@ const MOST_MIB: usize = 64;
 /// Time for a picture: 5 s of decoding, and what is around it.
 const MOST_TIME: Duration = Duration::from_secs(6);
 /// Changed pictures of the test below.
-const CHANGED: u64 = 2_000;
+const CHANGED: u64 = 10_000;
 /// How many of them are sent at a time.
 const AT_ONCE: usize = 4;
 
