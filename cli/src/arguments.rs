@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::{
-    audit, backup, doctor, firmware, keys, login, medical, models, monitor, service_accounts, signing, simulate, teams, users,
-    verify,
+    audit, backup, doctor, firmware, keys, login, medical, models, monitor, service_accounts, signing, simulate, teams,
+    users, verify,
 };
 
 /// One server for a disaster network, an AI platform and an agent platform.
