@@ -75,6 +75,7 @@ enum Ending {
     RolledBack,
     KeysLost,
     Renamed,
+    Interrupted,
 }
 
 impl Ending {
@@ -84,6 +85,7 @@ impl Ending {
             Self::RolledBack => "rolled_back",
             Self::KeysLost => "keys_lost",
             Self::Renamed => "renamed",
+            Self::Interrupted => "interrupted",
         }
     }
 }
@@ -128,13 +130,19 @@ pub(crate) async fn open(
         }
         Err(_) => Checkpoint::new(origin(&options.name, 1), 0, Hash::of_empty_tree()),
     };
-    let continues = differences(&log, &checkpoint, in_store.as_ref(), stored_mark.as_ref())?;
+    // The generation was begun, and the server ended before it signed anything: it is begun again.
+    let unsigned = stored_mark.as_ref().filter(|mark| generation_of(&checkpoint.origin) < Some(mark.generation));
+    let continues = match unsigned {
+        Some(_) => None,
+        None => differences(&log, &checkpoint, in_store.as_ref(), stored_mark.as_ref())?,
+    };
     let ending = match (&continues, &options.accept_rollback) {
         _ if is_restored => Some(Ending::Restored),
         (Some(found), None) => {
             return Err(LogRefusal::Rollback { signed: described(&checkpoint), found: found.clone() });
         }
         (Some(_), Some(_)) => Some(Ending::RolledBack),
+        (None, _) if unsigned.is_some() => Some(Ending::Interrupted),
         (None, _) if matches!(last, LastLine::Damaged(_)) => Some(Ending::RolledBack),
         (None, _) if keys_created => Some(Ending::KeysLost),
         (None, _) if stored_mark.as_ref().is_some_and(|stored| stored.name != options.name) => Some(Ending::Renamed),
@@ -156,15 +164,30 @@ pub(crate) async fn open(
         store.commit(Batch { ops, ..Batch::default() }).await?;
         return Ok(Opened { file, mark, marks_lost });
     };
-    let mark = LogMark { generation: generation.saturating_add(1), ..mark };
+    let next = if ending == Ending::Interrupted { generation } else { generation.saturating_add(1) };
+    let mark = LogMark { generation: next, ..mark };
     let details = json!({
         "cause": ending.name(), "origin": mark.origin(), "found": continues, "reason": options.accept_rollback,
     });
     // The resource, which is never erased, names the checkpoint with which the former generation ended.
     let entry = AuditEntry::new(now, "system", "log.generation_begun", &described(&checkpoint), details);
     store.commit(Batch { ops: vec![mark.op()?, entry.op()?], ..Batch::default() }).await?;
+    // Signed at once: the next start is compared with this generation.
+    let mut file = file;
+    let line = Line { at: now, note: sign_all(&log, keys, &mark, now)? };
+    file.append(&line)?;
+    store.commit(SignedMark { at: now, note: line.note }.batch()?).await?;
     tracing::warn!(cause = ending.name(), origin = mark.origin(), "the next generation of the audit log begins");
     Ok(Opened { file, mark, marks_lost })
+}
+
+/// Signs everything that is durable.
+fn sign_all(log: &LogReader, keys: &LogKeys, mark: &LogMark, now: Millis) -> Result<String, LogRefusal> {
+    let size = log.length();
+    let signers = keys.signers(&mark.origin(), now)?;
+    let checkpoint = Checkpoint::new(mark.origin(), size, root(log, size)?);
+    let signed = checkpoint.sign(&signers.iter().collect::<Vec<_>>());
+    Ok(signed.map_err(|error| StoreError::BadRequest(error.to_string()))?.to_string())
 }
 
 /// Reads the last checkpoint. Its signature is not of a known key where the keys were lost, or the store is another

@@ -18,7 +18,7 @@ pub(super) const INTERVAL: Duration = Duration::from_secs(1);
 impl Follower {
     pub(super) fn scrub(&mut self, context: &mut Context<Self>) {
         let full = self.view.size() / WIDTH;
-        let index = if self.scrubbed < full { self.scrubbed } else { 0 };
+        let index = self.scrubbed;
         let compared = if index < full { self.compare_tile(index, context) } else { self.compare_edge(context) };
         self.scrubbed = if index < full { index + 1 } else { 0 };
         if let Err(error) = compared {

@@ -1,7 +1,7 @@
 use muster_core::health::ProbeResult;
 use muster_core::test_world;
 use muster_core::{Clock, audit::AuditRecord};
-use muster_store::{Batch, Rec, Store, Tree};
+use muster_store::{Batch, Rec, Tree};
 use muster_tlog::TileId;
 
 use super::{Fixture, followed, signed};

@@ -3,6 +3,7 @@ use muster_core::audit::Outcome;
 use muster_core::page::PageParams;
 use muster_core::test_world;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
 
 use super::{Fixture, signed};
 use crate::{Audit, AuditFilter};
