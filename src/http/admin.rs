@@ -5,7 +5,7 @@ use std::future::ready;
 use std::io::Read;
 
 use actix_web::body::SizedStream;
-use actix_web::{HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::Bytes;
 use futures::StreamExt as _;
 use futures::stream::{once, try_unfold};
@@ -15,9 +15,10 @@ use muster_seal::{CHUNK, Passphrase, Sealer, sealed_size};
 use serde_json::Value;
 
 use crate::app::App;
+use crate::audit_log;
 use crate::error::HttpError;
 use crate::error::sets::{Agent, BodyErrors, Internal, ReadErrors};
-use crate::guard::{Admin, Guarded, Sent, SuperAdmin};
+use crate::guard::{Admin, Guarded, Sent, SuperAdmin, caller_of};
 use crate::live::Reloaded;
 
 /// Bytes of the backup that are read and encrypted at a time.
@@ -41,13 +42,20 @@ pub struct BackupBody {
     request_body = BackupBody,
     responses((status = 200, description = "The backup", body = String, content_type = "application/octet-stream"),
         BodyErrors<Agent>, Internal<Agent>))]
-pub async fn backup(request: Sent<SuperAdmin, BackupBody>, app: web::Data<App>) -> Result<HttpResponse, HttpError> {
+pub async fn backup(
+    request: Sent<SuperAdmin, BackupBody>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<HttpResponse, HttpError> {
+    let by = caller_of(&http)?.key.id.clone();
     let passphrase = Passphrase::new(&request.body.passphrase)
         .map_err(|error| Error::field(Kind::Invalid, &["body", "passphrase"], error.to_string(), Value::Null))?;
     let internal = |error: &dyn std::fmt::Display| Error::new(Kind::Internal, error.to_string());
     // The key is derived off the threads that serve requests, and before commits wait for the snapshot.
     let sealer = web::block(move || Sealer::new(&passphrase)).await.map_err(|error| internal(&error))?;
     let sealer = sealer.map_err(|error| internal(&error))?;
+    // Logged before it is taken: the backup has the entry, and nothing is handed out that is not logged.
+    audit_log::log(&app.audit, app.clock.now(), &by, "backup.created", "store", Value::Null).await?;
     let backup = app.backup().await?;
     let size = sealed_size(backup.bytes);
     let header = Bytes::copy_from_slice(sealer.header());
@@ -103,8 +111,12 @@ impl Sealing {
 #[utoipa::path(post, path = "/api/v1/admin/reload", tag = "admin", operation_id = "reload_settings",
     responses((status = 200, description = "The settings that changed and those that need a restart", body = Reloaded),
         ReadErrors<Agent>))]
-pub async fn reload(_guard: Guarded<Admin>, app: web::Data<App>) -> Result<web::Json<Reloaded>, HttpError> {
-    let reloaded = app.reload().await;
+pub async fn reload(
+    _guard: Guarded<Admin>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<web::Json<Reloaded>, HttpError> {
+    let reloaded = app.reload_by(&caller_of(&http)?.key.id).await;
     Ok(web::Json(
         reloaded
             .map_err(|error| HttpError(Error::field(Kind::Invalid, &["settings"], error.to_string(), Value::Null)))?,
