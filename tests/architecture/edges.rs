@@ -96,6 +96,8 @@ const ALLOWED: &[Allowed] = &[
     // The neural translator serves the segments of media.
     allowed("muster-models", &["muster-media"]),
     allowed("muster-names", &[]),
+    // Alone in knowing the language of veto rules; has facts of its own.
+    allowed("muster-policy", &[]),
     // The embedded model is one of the providers.
     allowed("muster-providers", &["muster-models"]),
     allowed("muster-request", &["muster-names", "muster-request-derive"]),
