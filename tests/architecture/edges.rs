@@ -81,6 +81,7 @@ const ALLOWED: &[Allowed] = &[
         ],
     ),
     allowed("muster-memory", &["muster-core", "muster-identity", "crates/*"]),
+    allowed("muster-governance", &["muster-core", "muster-identity", "crates/*"]),
     allowed("muster-clinical", &["muster-core", "crates/*"]),
     // Threads of models, whose work the server gives; stored pictures.
     allowed("muster-imaging", &["muster-core", "crates/*"]),

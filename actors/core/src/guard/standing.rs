@@ -1,0 +1,204 @@
+//! The published state of governance, by which actors decide on guarded commands without asking.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::permit::{Cleared, Permit, not_needed};
+use super::{GuardedAction, Need, QuorumRole, Risk};
+use crate::{Error, Kind, Millis};
+
+/// How the policy in force guards an action.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuardRule {
+    /// Risk, at least that of the action.
+    pub risk: Risk,
+    /// Roles that must each be covered by another person.
+    pub roles: Vec<QuorumRole>,
+    /// Number above which the action is guarded, where it has one.
+    pub over: Option<u64>,
+}
+
+/// A decider as guards see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeciderStanding {
+    /// Roles for which the person was enrolled.
+    pub roles: Vec<QuorumRole>,
+}
+
+/// The state of governance at a time.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// Whether the approvals were read. Until then guarded commands are refused as unavailable.
+    pub ready: bool,
+    /// Whether each role of the quorum has had a decider of its own. Never false again.
+    pub constituted: bool,
+    /// Rules that differ from the defaults.
+    pub guards: BTreeMap<GuardedAction, GuardRule>,
+    /// Deciders by user.
+    pub deciders: BTreeMap<Arc<str>, DeciderStanding>,
+}
+
+/// Who executes a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Requester<'a> {
+    /// `usr_…`, `svc_…`, `key_…` or `system`.
+    pub id: &'a str,
+    /// Whether it has the role `super_admin`.
+    pub is_super_admin: bool,
+}
+
+impl Standing {
+    /// Returns the rule of an action.
+    pub fn rule(&self, action: GuardedAction) -> GuardRule {
+        let default = || GuardRule {
+            risk: action.default_risk(),
+            roles: QuorumRole::ALL.to_vec(),
+            over: action.default_threshold(),
+        };
+        self.guards.get(&action).cloned().unwrap_or_else(default)
+    }
+
+    /// Returns the number above which an action is guarded.
+    pub fn threshold(&self, action: GuardedAction) -> u64 {
+        let own = self.guards.get(&action).map(|rule| rule.over);
+        own.unwrap_or_else(|| action.default_threshold()).unwrap_or_default()
+    }
+
+    /// Decides on a command of the actor that owns the record. `need` is what the command needs, `None` if it is not
+    /// guarded.
+    ///
+    /// Before there is a quorum, a `super_admin` executes guarded commands at once. A permit is used wherever it is given.
+    ///
+    /// # Errors
+    /// `Forbidden` (`APPROVAL_REQUIRED`) without a permit; `Conflict` (`APPROVAL_MISMATCH`) with one for something else;
+    /// `Unavailable` until the approvals were read.
+    pub fn clear(
+        &self,
+        need: Option<Need>,
+        requester: Requester<'_>,
+        permit: Option<Permit>,
+        now: Millis,
+    ) -> Result<Cleared, Error> {
+        match (need, permit) {
+            (None, None) => Ok(Cleared::free()),
+            (None, Some(permit)) => Err(not_needed(&permit.approval)),
+            (Some(need), Some(permit)) => {
+                permit.check(&need, requester.id, now)?;
+                Ok(Cleared::permitted(permit))
+            }
+            (Some(need), None) => {
+                if !self.ready {
+                    let message = "approvals are being read: try again";
+                    return Err(Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(1)));
+                }
+                if !self.constituted && requester.is_super_admin {
+                    return Ok(Cleared::alone());
+                }
+                let rule = self.rule(need.action);
+                Err(need.at_least(rule.risk).required(&rule.roles))
+            }
+        }
+    }
+}
+
+/// Publishes the standing.
+#[derive(Debug, Clone)]
+pub struct StandingPublisher(watch::Sender<Arc<Standing>>);
+
+impl StandingPublisher {
+    /// Creates a publisher of a standing that is not ready.
+    pub fn new() -> Self {
+        Self(watch::Sender::new(Arc::default()))
+    }
+
+    /// Replaces the published standing.
+    pub fn publish(&self, standing: Standing) {
+        self.0.send_replace(Arc::new(standing));
+    }
+
+    /// Returns a reader.
+    pub fn reader(&self) -> StandingReader {
+        StandingReader(self.0.subscribe())
+    }
+}
+
+impl Default for StandingPublisher {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Reads the published standing.
+#[derive(Debug, Clone)]
+pub struct StandingReader(watch::Receiver<Arc<Standing>>);
+
+impl StandingReader {
+    /// Returns a reader of a server without deciders, for actors that run without governance: the command line on a
+    /// stopped server, and tests.
+    pub fn unconstituted() -> Self {
+        let publisher = StandingPublisher::new();
+        publisher.publish(Standing { ready: true, ..Standing::default() });
+        // The last value stays readable without its publisher.
+        publisher.reader()
+    }
+
+    /// Returns the present standing.
+    pub fn get(&self) -> Arc<Standing> {
+        Arc::clone(&self.0.borrow())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use muster_store::{Expect, Tree};
+
+    use super::*;
+
+    fn permit() -> Permit {
+        Permit {
+            approval: "apr_1".to_owned(),
+            action: "key.grant".to_owned(),
+            resource: "ci".to_owned(),
+            requester: "usr_1".to_owned(),
+            expect: (Tree::Keys, b"apr_1".to_vec(), Expect::Absent),
+            ops: Vec::new(),
+            valid_until: Millis(100),
+        }
+    }
+
+    fn code(standing: &Standing, need: Option<Need>, who: (&str, bool), permit: Option<Permit>) -> &'static str {
+        let requester = Requester { id: who.0, is_super_admin: who.1 };
+        match standing.clear(need, requester, permit, Millis(50)) {
+            Ok(cleared) if cleared.alone => "alone",
+            Ok(cleared) if cleared.approval.is_some() => "permitted",
+            Ok(_) => "free",
+            Err(error) => error.code.unwrap_or("unavailable"),
+        }
+    }
+
+    #[test]
+    fn a_guarded_command_needs_a_permit_of_its_own() {
+        let need = || Some(Need::new(GuardedAction::KeyGrant, "ci"));
+        let before = Standing { ready: true, ..Standing::default() };
+        let after = Standing { constituted: true, ..before.clone() };
+        let (user, admin) = (("usr_1", false), ("usr_1", true));
+        for (standing, need, who, permit, expected) in [
+            (&Standing::default(), need(), admin, None, "unavailable"),
+            (&before, None, user, None, "free"),
+            (&before, need(), user, None, "APPROVAL_REQUIRED"),
+            (&before, need(), admin, None, "alone"),
+            (&after, need(), admin, None, "APPROVAL_REQUIRED"),
+            (&after, need(), user, Some(permit()), "permitted"),
+            (&after, None, user, Some(permit()), "APPROVAL_MISMATCH"),
+            (&after, need(), ("usr_2", false), Some(permit()), "APPROVAL_MISMATCH"),
+            (&after, Some(Need::new(GuardedAction::KeyGrant, "cd")), user, Some(permit()), "APPROVAL_MISMATCH"),
+            (&after, Some(Need::new(GuardedAction::RoleGrant, "ci")), user, Some(permit()), "APPROVAL_MISMATCH"),
+            (&after, need(), user, Some(Permit { valid_until: Millis(49), ..permit() }), "STATE_CONFLICT"),
+        ] {
+            assert_eq!(code(standing, need.clone(), who, permit), expected, "{standing:?} {need:?} {who:?}");
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Governance: approvals by a quorum of people, deciders with their keys, delegations, and the veto of rules.
+
+#![warn(missing_docs)]
+
+mod veto;
+
+pub use veto::{PermitAll, Veto};
