@@ -55,6 +55,8 @@ pub enum IdKind {
     Conversation,
     /// A stored picture.
     Image,
+    /// A start or reload of the server that changed what runs.
+    Deploy,
 }
 
 impl IdKind {
@@ -87,6 +89,7 @@ impl IdKind {
             // Connections and conversations never stand beside each other.
             Self::Conversation => "con",
             Self::Image => "img",
+            Self::Deploy => "dep",
         }
     }
 }

@@ -2,6 +2,7 @@
 
 #![warn(missing_docs)]
 
+pub mod policy;
 mod veto;
 
 pub use veto::{PermitAll, Veto};

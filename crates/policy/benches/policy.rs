@@ -44,7 +44,9 @@ fn judged(name: &str, rules: &Rules) {
 fn main() {
     judged("veto by the 9 default rules", &compile(DEFAULT_RULES).unwrap());
     let many: String = (0..MAX_RULES - 1)
-        .map(|rule| format!("@id(\"r{rule}\") forbid(principal, action, resource) when {{ context.blast > {} }};\n", rule + 99))
+        .map(|rule| {
+            format!("@id(\"r{rule}\") forbid(principal, action, resource) when {{ context.blast > {} }};\n", rule + 99)
+        })
         .collect();
     judged("veto by 63 rules", &compile(&many).unwrap());
     let begun = Instant::now();

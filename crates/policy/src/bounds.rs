@@ -29,9 +29,7 @@ pub(crate) fn check(text: &str) -> Result<(), PolicyError> {
             ';' => ifs = 0,
             // Brackets in strings and comments are no nesting.
             '"' => line += skip_string(&mut characters),
-            '/' if characters.peek() == Some(&'/') => {
-                while characters.next_if(|next| *next != '\n').is_some() {}
-            }
+            '/' if characters.peek() == Some(&'/') => while characters.next_if(|next| *next != '\n').is_some() {},
             _ => {}
         }
         if depth > MAX_DEPTH || ifs > MAX_DEPTH {

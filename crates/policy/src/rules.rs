@@ -123,9 +123,8 @@ fn validate(set: &PolicySet, names: &BTreeMap<PolicyId, RuleName>) -> Result<Vec
 
 /// Returns the first error with its line.
 fn syntax(text: &str, errors: &ParseErrors) -> PolicyError {
-    let first = errors.first();
-    let offset = first.labels().and_then(|mut labels| labels.next()).map_or(0, |label| label.offset());
-    PolicyError::Syntax { line: bounds::line_of(text, offset), why: first.to_string() }
+    let offset = errors.labels().and_then(|mut labels| labels.next()).map_or(0, |label| label.offset());
+    PolicyError::Syntax { line: bounds::line_of(text, offset), why: errors.to_string() }
 }
 
 impl Rules {
@@ -133,7 +132,11 @@ impl Rules {
     /// them.
     pub fn judge(&self, facts: &Facts) -> Vec<Veto> {
         let Some(request) = facts.request(&self.types) else {
-            return vec![Veto { rule: UNJUDGED.to_owned(), hard: true, error: Some("the facts are refused".to_owned()) }];
+            return vec![Veto {
+                rule: UNJUDGED.to_owned(),
+                hard: true,
+                error: Some("the facts are refused".to_owned()),
+            }];
         };
         let response = Authorizer::new().is_authorized(&request, &self.set, &Entities::empty());
         let diagnostics = response.diagnostics();

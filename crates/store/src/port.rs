@@ -80,11 +80,17 @@ pub enum Tree {
     MedicalNotices,
     /// Stored pictures, whose contents are files. In no backup.
     Pictures,
+    /// The governance policy in force.
+    Policy,
+    /// Starts and reloads of the server that changed what runs.
+    Deploys,
+    /// Daily closes of the ledger.
+    Closes,
 }
 
 impl Tree {
     /// All trees, in a fixed order.
-    pub const ALL: [Self; 34] = [
+    pub const ALL: [Self; 37] = [
         Self::Meta,
         Self::Keys,
         Self::Limits,
@@ -119,6 +125,9 @@ impl Tree {
         Self::MedicalConversations,
         Self::MedicalNotices,
         Self::Pictures,
+        Self::Policy,
+        Self::Deploys,
+        Self::Closes,
     ];
 
     /// Returns the newest schema among the records of this tree that are upgraded when they are read
@@ -177,6 +186,9 @@ impl Tree {
             Self::MedicalConversations => "medical_conversations",
             Self::MedicalNotices => "medical_notices",
             Self::Pictures => "pictures",
+            Self::Policy => "policy",
+            Self::Deploys => "deploys",
+            Self::Closes => "closes",
         }
     }
 
