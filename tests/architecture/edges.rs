@@ -81,7 +81,12 @@ const ALLOWED: &[Allowed] = &[
         ],
     ),
     allowed("muster-memory", &["muster-core", "muster-identity", "crates/*"]),
-    allowed("muster-governance", &["muster-core", "muster-identity", "crates/*"]),
+    // The closes are tested on a real ledger.
+    Allowed {
+        package: "muster-governance",
+        normal: &["muster-core", "muster-identity", "crates/*"],
+        dev: &["muster-limits"],
+    },
     allowed("muster-clinical", &["muster-core", "crates/*"]),
     // Threads of models, whose work the server gives; stored pictures.
     allowed("muster-imaging", &["muster-core", "crates/*"]),

@@ -2,6 +2,9 @@
 
 #![warn(missing_docs)]
 
+pub mod compliance;
+pub mod deploy;
+pub mod financials;
 pub mod policy;
 mod veto;
 
