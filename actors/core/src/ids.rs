@@ -57,6 +57,8 @@ pub enum IdKind {
     Image,
     /// A start or reload of the server that changed what runs.
     Deploy,
+    /// A server: an installation with its own signing keys.
+    Instance,
 }
 
 impl IdKind {
@@ -90,6 +92,7 @@ impl IdKind {
             Self::Conversation => "con",
             Self::Image => "img",
             Self::Deploy => "dep",
+            Self::Instance => "ins",
         }
     }
 }
