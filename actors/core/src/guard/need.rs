@@ -60,12 +60,12 @@ impl Need {
             "action": self.action, "resource": self.resource, "risk": self.risk, "quorum": quorum,
             "blast": self.blast, "budget_pct": self.budget_pct,
         });
-        Error::new(Kind::Forbidden, message).coded("APPROVAL_REQUIRED").detailing(details)
+        Error::new(Kind::Forbidden, message).coded("approval_required").detailing(details)
     }
 
     /// Returns the need that an error of [`Self::required`] reports; `None` for other errors.
     pub fn of_error(error: &Error) -> Option<Self> {
-        let details = error.details.as_deref().filter(|_| error.code == Some("APPROVAL_REQUIRED"))?;
+        let details = error.details.as_deref().filter(|_| error.code == Some("approval_required"))?;
         let text = |name: &str| details.get(name).and_then(Value::as_str);
         let number = |name: &str| details.get(name).and_then(Value::as_u64).unwrap_or_default();
         Some(Self {

@@ -31,7 +31,7 @@ impl Permit {
     /// Checks that the permit is for this need.
     ///
     /// # Errors
-    /// `Conflict`: `APPROVAL_MISMATCH` for another action or resource, `STATE_CONFLICT` if it is no longer valid.
+    /// `Conflict`: `approval_mismatch` for another action or resource, `state_conflict` if it is no longer valid.
     pub fn check(&self, need: &Need, requester: &str, now: Millis) -> Result<(), Error> {
         let expected = GuardedAction::parse(&self.action) == Some(need.action) && self.resource == need.resource;
         if !expected || self.requester != requester {
@@ -39,7 +39,7 @@ impl Permit {
         }
         if now > self.valid_until {
             return Err(Error::new(Kind::Conflict, "the permit of the approval has ended: send the request again")
-                .coded("STATE_CONFLICT"));
+                .coded("state_conflict"));
         }
         Ok(())
     }
@@ -53,13 +53,13 @@ fn mismatch(approval: &str, need: &Need) -> Error {
         need.resource
     );
     let details = json!({ "action": need.action, "resource": need.resource });
-    Error::new(Kind::Conflict, message).coded("APPROVAL_MISMATCH").detailing(details)
+    Error::new(Kind::Conflict, message).coded("approval_mismatch").detailing(details)
 }
 
 /// The error of a permit that accompanies a command which needs none.
 pub(super) fn not_needed(approval: &str) -> Error {
     let message = format!("the request needs no approval, so {approval} was not used: leave Muster-Approval out");
-    Error::new(Kind::Conflict, message).coded("APPROVAL_MISMATCH")
+    Error::new(Kind::Conflict, message).coded("approval_mismatch")
 }
 
 /// The decision that a command may be executed, with what its batch must contain.

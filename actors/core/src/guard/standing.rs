@@ -73,7 +73,7 @@ impl Standing {
     /// Before there is a quorum, a `super_admin` executes guarded commands at once. A permit is used wherever it is given.
     ///
     /// # Errors
-    /// `Forbidden` (`APPROVAL_REQUIRED`) without a permit; `Conflict` (`APPROVAL_MISMATCH`) with one for something else;
+    /// `Forbidden` (`approval_required`) without a permit; `Conflict` (`approval_mismatch`) with one for something else;
     /// `Unavailable` until the approvals were read.
     pub fn clear(
         &self,
@@ -188,15 +188,15 @@ mod tests {
         for (standing, need, who, permit, expected) in [
             (&Standing::default(), need(), admin, None, "unavailable"),
             (&before, None, user, None, "free"),
-            (&before, need(), user, None, "APPROVAL_REQUIRED"),
+            (&before, need(), user, None, "approval_required"),
             (&before, need(), admin, None, "alone"),
-            (&after, need(), admin, None, "APPROVAL_REQUIRED"),
+            (&after, need(), admin, None, "approval_required"),
             (&after, need(), user, Some(permit()), "permitted"),
-            (&after, None, user, Some(permit()), "APPROVAL_MISMATCH"),
-            (&after, need(), ("usr_2", false), Some(permit()), "APPROVAL_MISMATCH"),
-            (&after, Some(Need::new(GuardedAction::KeyGrant, "cd")), user, Some(permit()), "APPROVAL_MISMATCH"),
-            (&after, Some(Need::new(GuardedAction::RoleGrant, "ci")), user, Some(permit()), "APPROVAL_MISMATCH"),
-            (&after, need(), user, Some(Permit { valid_until: Millis(49), ..permit() }), "STATE_CONFLICT"),
+            (&after, None, user, Some(permit()), "approval_mismatch"),
+            (&after, need(), ("usr_2", false), Some(permit()), "approval_mismatch"),
+            (&after, Some(Need::new(GuardedAction::KeyGrant, "cd")), user, Some(permit()), "approval_mismatch"),
+            (&after, Some(Need::new(GuardedAction::RoleGrant, "ci")), user, Some(permit()), "approval_mismatch"),
+            (&after, need(), user, Some(Permit { valid_until: Millis(49), ..permit() }), "state_conflict"),
         ] {
             assert_eq!(code(standing, need.clone(), who, permit), expected, "{standing:?} {need:?} {who:?}");
         }
