@@ -6,6 +6,8 @@ pub mod compliance;
 pub mod deploy;
 pub mod financials;
 pub mod policy;
+#[cfg(test)]
+mod test_entries;
 mod veto;
 
 pub use veto::{PermitAll, Veto};

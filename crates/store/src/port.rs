@@ -97,7 +97,7 @@ pub enum Tree {
 
 impl Tree {
     /// All trees, in a fixed order.
-    pub const ALL: [Self; 37] = [
+    pub const ALL: [Self; 40] = [
         Self::Meta,
         Self::Keys,
         Self::Limits,

@@ -99,8 +99,12 @@ pub struct ControlState {
 
 /// Returns the state of a control. `exception` is the approval that excepts it.
 pub fn evaluate(control: &Control, found: Vec<Found>, exception: Option<&str>, now: Millis) -> ControlState {
-    let judged: Vec<FoundEvidence> =
-        control.evidence.iter().zip(found).map(|(query, found)| judge(query, found, control.window_days, now)).collect();
+    let judged: Vec<FoundEvidence> = control
+        .evidence
+        .iter()
+        .zip(found)
+        .map(|(query, found)| judge(query, found, control.window_days, now))
+        .collect();
     let reasons = |contradicting: bool| -> Vec<&str> {
         let reason = |evidence| match &FoundEvidence::verdict(evidence) {
             Verdict::Contradicts(why) if contradicting => Some(why.as_str()),

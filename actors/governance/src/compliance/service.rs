@@ -1,5 +1,6 @@
 //! Public face of compliance: evaluates controls by what a source finds.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,8 +26,8 @@ pub trait EvidenceSource: Send + Sync {
     /// Returns a number of records by the name of their kind, or [`Found::Nothing`].
     fn records<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Found, Error>>;
 
-    /// Returns the approval that excepts a control, if one does.
-    fn exception<'a>(&'a self, control: &'a str) -> BoxFuture<'a, Result<Option<String>, Error>>;
+    /// Returns the approvals that except controls, by control.
+    fn exceptions(&self) -> BoxFuture<'_, Result<BTreeMap<String, String>, Error>>;
 }
 
 /// The controls and their evidence. Cheap to clone.
@@ -57,9 +58,10 @@ impl Compliance {
     /// # Errors
     /// Evidence cannot be read.
     pub async fn list(&self) -> Result<Vec<ControlState>, Error> {
+        let exceptions = self.source.exceptions().await?;
         let mut states = Vec::with_capacity(self.controls.len());
         for control in self.controls.iter() {
-            states.push(self.state(control).await?);
+            states.push(self.state(control, &exceptions).await?);
         }
         Ok(states)
     }
@@ -71,10 +73,10 @@ impl Compliance {
     pub async fn get(&self, id: &str) -> Result<ControlState, Error> {
         let control = self.controls.iter().find(|control| control.id == id);
         let control = control.ok_or_else(|| Error::new(Kind::NotFound, format!("there is no control {id}")))?;
-        self.state(control).await
+        self.state(control, &self.source.exceptions().await?).await
     }
 
-    async fn state(&self, control: &Control) -> Result<ControlState, Error> {
+    async fn state(&self, control: &Control, exceptions: &BTreeMap<String, String>) -> Result<ControlState, Error> {
         let now = self.clock.now();
         let window = DAY.saturating_mul(control.window_days);
         let from = Millis(now.0.saturating_sub(u64::try_from(window.as_millis()).unwrap_or(u64::MAX)));
@@ -87,7 +89,6 @@ impl Compliance {
                 EvidenceKind::Record => self.source.records(reference).await?,
             });
         }
-        let exception = self.source.exception(&control.id).await?;
-        Ok(evaluate(control, found, exception.as_deref(), now))
+        Ok(evaluate(control, found, exceptions.get(&control.id).map(String::as_str), now))
     }
 }

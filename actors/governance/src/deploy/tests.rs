@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use muster_core::Clock;
-use muster_core::audit::{AuditFilter, AuditLog};
 use muster_core::page::PageParams;
 use muster_store::{MemStore, StoreHandle};
 
@@ -53,11 +52,11 @@ async fn a_start_that_differs_and_a_reload_are_recorded_with_the_end_of_what_ran
     deploys.stop().await.unwrap();
     deploys.start(program("2", "b"), "q").await.unwrap();
     assert_eq!(listed(&deploys).await[..2], [row("2", "b", None), row("1", "b", Some(DeployEnd::Clean))]);
-    let entries = AuditLog::new(store).list(AuditFilter::default(), PageParams::default()).await.unwrap().items;
+    let entries = crate::test_entries::of(&store);
     let by: Vec<_> = entries.iter().map(|entry| (entry.action.as_str(), entry.actor.as_str())).collect();
     let recorded = |by| ("deploy.recorded", by);
-    assert_eq!(by, [recorded("system"), recorded("system"), recorded("usr_1"), recorded("system")]);
-    assert_eq!(entries[1].details["previous_end"], "killed");
+    assert_eq!(by, [recorded("system"), recorded("usr_1"), recorded("system"), recorded("system")]);
+    assert_eq!(entries[2].details["previous_end"], "killed");
 }
 
 #[tokio::test]

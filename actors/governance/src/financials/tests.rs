@@ -7,8 +7,6 @@ use std::time::Duration;
 use actix_rt::Arbiter;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use muster_core::audit::{AuditFilter, AuditLog};
-use muster_core::page::PageParams;
 use muster_core::{Clock, Error, Millis, test_world};
 use muster_limits::ledger::{Attribution, Day, Entry, Hold, Ledger, LedgerOptions, Outcome, Reserve};
 use muster_providers::Usage;
@@ -166,11 +164,10 @@ fn a_day_is_closed_once_when_it_is_over_and_its_rows_agree_with_it() {
         assert_eq!(server.closes.close_due().await.unwrap().len(), 3);
         assert_eq!(server.states().await, [(7, true), (5, true), (0, true), (0, true)]);
         let store: StoreHandle = Arc::clone(&server.disk.store) as _;
-        let page = AuditLog::new(store).list(AuditFilter::default(), PageParams::default()).await.unwrap();
-        let mut nanos: Vec<_> = page.items.iter().map(|entry| entry.details["nanos"].as_u64().unwrap()).collect();
-        nanos.sort_unstable();
-        assert_eq!(nanos, [0, 0, 5, 7]);
-        assert!(page.items.iter().all(|entry| entry.action == CLOSE_ACTION));
+        let entries = crate::test_entries::of(&store);
+        let nanos: Vec<_> = entries.iter().map(|entry| entry.details["nanos"].as_u64().unwrap()).collect();
+        assert_eq!(nanos, [7, 5, 0, 0]);
+        assert!(entries.iter().all(|entry| entry.action == CLOSE_ACTION));
         // A call that is booked on a closed day afterwards does not change its close.
         server.post_at(test_world::START, 1, Hold::none());
         assert_eq!(server.states().await[0], (7, false));

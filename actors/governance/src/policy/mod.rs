@@ -13,4 +13,4 @@ mod tests;
 
 pub use document::{GuardSetting, MAX_QUORUM, PolicyDocument, PolicyFault};
 pub use in_force::{InForce, PolicySource};
-pub use service::{PolicyService, PolicyWriter};
+pub use service::{PolicyService, PolicyWriter, recorded};

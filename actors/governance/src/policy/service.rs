@@ -172,7 +172,12 @@ impl PolicyService {
     }
 
     fn entry(&self, actor: &str, record: &PolicyRecord, details: Value) -> AuditEntry {
-        AuditEntry::new(record.at, actor, GuardedAction::PolicyChange.name(), RESOURCE, details)
+        let entry = AuditEntry::new(record.at, actor, GuardedAction::PolicyChange.name(), RESOURCE, details);
+        let entry = entry.after(&allowed(&record.document));
+        match &record.approval {
+            Some(approval) => entry.approval(approval),
+            None => entry,
+        }
     }
 
     /// Publishes a policy. Two that are stored at the same time are published in the order of their versions.
@@ -209,6 +214,20 @@ impl Veto for PolicyService {
     }
 }
 
+/// What a stored policy allows, as its newest entry of the audit log has it.
+fn allowed(document: &PolicyDocument) -> Value {
+    json!({ "policy": document.id() })
+}
+
+/// Returns the resource of the stored policy's entries and what it allows, for the comparison of records with the log.
+///
+/// # Errors
+/// The policy cannot be read.
+pub fn recorded(store: &StoreHandle) -> Result<Option<(&'static str, Value)>, StoreError> {
+    let stored = store.get(Tree::Policy, KEY)?.as_ref().map(PolicyRecord::decode).transpose()?;
+    Ok(stored.map(|stored| (RESOURCE, allowed(&stored.document))))
+}
+
 /// The policy of the settings file as a record that follows `version`.
 fn of_file(file: &PolicyDocument, version: u64, clock: &Clock) -> PolicyRecord {
     PolicyRecord {
@@ -227,7 +246,7 @@ fn expect(before: Option<Rec>) -> Expect {
 }
 
 fn changed() -> Error {
-    Error::new(Kind::Conflict, "the policy was changed meanwhile: read it again").coded("STATE_CONFLICT")
+    Error::new(Kind::Conflict, "the policy was changed meanwhile: read it again").coded("state_conflict")
 }
 
 fn invalid(fault: &PolicyFault) -> Error {
