@@ -122,6 +122,7 @@ fn merged(old: &Config, new: Config) -> Config {
         fallback: new.fallback,
         equivalent: new.equivalent,
         budget: new.budget,
+        governance: new.governance,
         images: config::Images { fallback: new.images.fallback, ..old.images.clone() },
         models: new.models,
         medical: old.medical.reloaded(new.medical),
@@ -226,6 +227,7 @@ mod tests {
                     vec!["ocr"],
                     vec!["127.0.0.1:1"],
                     vec!["neural"],
+                    vec!["security"],
                 ];
                 lists.map(Toml::from).into()
             }

@@ -35,6 +35,7 @@ use crate::live::LiveReader;
 use crate::media::MediaParts;
 use crate::media::translate::Translators;
 use crate::medical::Medical;
+use crate::memory::SearchIndex;
 use crate::telemetry::Metrics;
 use crate::ws::Sockets;
 
@@ -56,6 +57,7 @@ pub struct ProbeTargets {
     pub agents: Agents,
     pub tasks: Tasks,
     pub memory: Memory,
+    pub search_index: SearchIndex,
     pub medical: Medical,
     pub media: MediaParts,
     pub translators: Translators,
@@ -82,7 +84,7 @@ pub fn all(parts: ProbeTargets) -> Vec<Probe> {
         people::all(&parts),
         network::all(&parts),
         agents::all(&parts),
-        memory::all(&parts.memory, &parts.clock),
+        memory::all(&parts.memory, &parts.search_index, &parts.clock),
         medical::all(&parts.medical, &parts.clock),
     ];
     let ProbeTargets { data, live, clock, tree, store, keys, limiter, ledger, model, vectors, metrics, .. } = parts;

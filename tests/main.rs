@@ -52,6 +52,7 @@ mod money;
 mod monitor;
 mod operations;
 mod otel;
+mod oversight;
 mod permissions;
 mod prompt;
 mod public_feed;

@@ -223,6 +223,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     config.incidents.check()?;
     config.firmware.check()?;
     config.devices.check()?;
+    config.governance.check()?;
     config.engines.check()?;
     config.agents.check()?;
     config.memory.check()?;
@@ -283,6 +284,7 @@ mod tests {
             "incidents.point_radius_m",
             "firmware",
             "devices",
+            "governance",
             "memory",
             "medical",
             "media",

@@ -64,6 +64,7 @@ pub struct Config {
     pub incidents: Incidents,
     pub devices: Devices,
     pub firmware: Firmware,
+    pub governance: Governance,
     pub agents: Agents,
     pub engines: Engines,
     pub memory: Memory,

@@ -32,7 +32,7 @@ pub use access::{
     Callers, ChatA, ChatAgent, ChatB, DeviceOrPerson, DevicesCommand, DevicesRead, DevicesWrite, EnginesRead,
     EnginesRun, FirmwareApprove, FirmwareExecute, FirmwareRead, FirmwareWrite, IncidentsRead, IncidentsWrite,
     Listening, MedicalCancer, MedicalChat, MedicalConversations, MedicalProtocols, MedicalStatus, MemoryForget,
-    MemoryUse, Meter, MetricsRead, ModelsA, ModelsB, SigningKeysRotate, Status, SuperAdmin, TrustAnchorsWrite,
+    MemoryUse, Meter, MetricsRead, ModelsA, ModelsB, PolicyWrite, SigningKeysRotate, Status, SuperAdmin, TrustAnchorsWrite,
     UsersRead, UsersWrite,
 };
 use admit::Metering;
