@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use muster_audit::Audit;
 use muster_core::Clock;
+use muster_core::event::Publisher;
 use muster_core::guard::StandingReader;
 use muster_core::health::Health;
 use muster_core::upkeep::PeriodicJob;
@@ -48,6 +49,7 @@ pub(crate) struct Dependencies<'a> {
     pub(crate) standing: StandingReader,
     pub(crate) governance: &'a muster_governance::Governance,
     pub(crate) policy: PolicyService,
+    pub(crate) publisher: Publisher,
 }
 
 /// Returns the closes of a ledger.
@@ -68,8 +70,9 @@ impl Oversight {
     /// # Errors
     /// The controls, which are part of the program, are not valid.
     pub(crate) fn start(dependencies: Dependencies<'_>, closes: Closes) -> Result<Self, StartError> {
-        let Dependencies { store, clock, ledger: _, live, health, audit, standing, governance, policy } = dependencies;
-        let deploys = Deploys::new(store, clock);
+        let Dependencies { store, clock, ledger: _, live, health, audit, standing, governance, policy, publisher } =
+            dependencies;
+        let deploys = Deploys::new(store, clock, Some(publisher));
         let sources = Sources {
             live: live.clone(),
             health: health.clone(),

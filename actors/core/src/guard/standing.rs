@@ -35,7 +35,9 @@ pub struct Standing {
     pub ready: bool,
     /// Whether each role of the quorum has had a decider of its own. Never false again.
     pub constituted: bool,
-    /// Rules that differ from the defaults.
+    /// Roles that an action takes for which there is no rule; every one if there are none.
+    pub quorum: Vec<QuorumRole>,
+    /// Rules of the policy in force. An action without one has the default rule.
     pub guards: BTreeMap<GuardedAction, GuardRule>,
     /// Deciders by user.
     pub deciders: BTreeMap<Arc<str>, DeciderStanding>,
@@ -51,13 +53,15 @@ pub struct Requester<'a> {
 }
 
 impl Standing {
+    /// Returns the roles that an action takes for which there is no rule.
+    pub fn quorum(&self) -> Vec<QuorumRole> {
+        if self.quorum.is_empty() { QuorumRole::ALL.to_vec() } else { self.quorum.clone() }
+    }
+
     /// Returns the rule of an action.
     pub fn rule(&self, action: GuardedAction) -> GuardRule {
-        let default = || GuardRule {
-            risk: action.default_risk(),
-            roles: QuorumRole::ALL.to_vec(),
-            over: action.default_threshold(),
-        };
+        let default =
+            || GuardRule { risk: action.default_risk(), roles: self.quorum(), over: action.default_threshold() };
         self.guards.get(&action).cloned().unwrap_or_else(default)
     }
 
@@ -114,9 +118,17 @@ impl StandingPublisher {
         Self(watch::Sender::new(Arc::default()))
     }
 
-    /// Replaces the published standing.
+    /// Replaces the published standing, but for the policy.
     pub fn publish(&self, standing: Standing) {
-        self.0.send_replace(Arc::new(standing));
+        self.0.send_modify(|present| {
+            let (quorum, guards) = (present.quorum.clone(), present.guards.clone());
+            *present = Arc::new(Standing { quorum, guards, ..standing });
+        });
+    }
+
+    /// Replaces the policy: the quorum and the rules of all actions.
+    pub fn publish_policy(&self, quorum: Vec<QuorumRole>, guards: BTreeMap<GuardedAction, GuardRule>) {
+        self.0.send_modify(|present| *present = Arc::new(Standing { quorum, guards, ..Standing::clone(present) }));
     }
 
     /// Returns a reader.
@@ -177,6 +189,22 @@ mod tests {
             Ok(_) => "free",
             Err(error) => error.code.unwrap_or("unavailable"),
         }
+    }
+
+    #[test]
+    fn the_policy_and_the_deciders_are_published_apart() {
+        let (publisher, action) = (StandingPublisher::new(), GuardedAction::FirmwareRollout);
+        let reader = publisher.reader();
+        let rule = GuardRule { risk: Risk::Critical, roles: vec![QuorumRole::Operations], over: Some(7) };
+        publisher.publish_policy(vec![QuorumRole::Security], BTreeMap::from([(action, rule.clone())]));
+        publisher.publish(Standing { ready: true, constituted: true, ..Standing::default() });
+        let standing = reader.get();
+        assert!(standing.ready && standing.constituted);
+        assert_eq!((standing.rule(action), standing.threshold(action)), (rule, 7));
+        assert_eq!(standing.rule(GuardedAction::TrustAdd).roles, [QuorumRole::Security]);
+        publisher.publish_policy(Vec::new(), BTreeMap::new());
+        assert!(reader.get().constituted);
+        assert_eq!(reader.get().rule(GuardedAction::TrustAdd).roles, QuorumRole::ALL);
     }
 
     #[test]

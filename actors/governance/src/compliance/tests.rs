@@ -80,8 +80,18 @@ fn well_kept() -> Known {
 }
 
 /// What a server records by itself, or when somebody logs in and looks.
-const BY_ITSELF: [&str; 7] =
-    ["login", "key_created", "deploy.recorded", "policy.change", "ledger.close", "state.recorded", "audit.imported"];
+const BY_ITSELF: [&str; 10] = [
+    "login",
+    "user_created",
+    "request.refused",
+    "settings.reloaded",
+    "key_created",
+    "deploy.recorded",
+    "policy.change",
+    "ledger.close",
+    "state.recorded",
+    "audit.imported",
+];
 
 async fn states(known: Known, clock: &Clock) -> Vec<(String, Status, String)> {
     let compliance = Compliance::new(Arc::new(known), clock).unwrap();

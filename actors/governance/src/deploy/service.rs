@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use muster_core::audit::AuditEntry;
+use muster_core::event::{Event, Publisher};
 use muster_core::ids::{IdKind, new_id};
 use muster_core::page::{Page, PageParams};
 use muster_core::{Clock, Error, Kind};
@@ -15,11 +16,15 @@ use super::state::{Changes, Occasion, begin};
 /// Number of deploys that are kept.
 pub const MAX_KEPT: usize = 1_000;
 
+/// Channel of their events.
+const CHANNEL: &str = "governance";
+
 /// The deploys of this server. Cheap to clone.
 #[derive(Clone)]
 pub struct Deploys {
     store: StoreHandle,
     clock: Clock,
+    publisher: Option<Publisher>,
 }
 
 impl std::fmt::Debug for Deploys {
@@ -30,8 +35,8 @@ impl std::fmt::Debug for Deploys {
 
 impl Deploys {
     /// Returns the deploys of a store.
-    pub fn new(store: &StoreHandle, clock: &Clock) -> Self {
-        Self { store: Arc::clone(store), clock: clock.clone() }
+    pub fn new(store: &StoreHandle, clock: &Clock, publisher: Option<Publisher>) -> Self {
+        Self { store: Arc::clone(store), clock: clock.clone(), publisher }
     }
 
     /// Records a start. Returns the deploy that runs.
@@ -55,7 +60,7 @@ impl Deploys {
         let now = self.clock.now();
         let last = newest.as_ref().map(|(_, last)| last.clone());
         let Changes { last, new } = begin(last, occasion, program, policy, new_id(IdKind::Deploy), now);
-        let mut batch = Batch::default();
+        let (mut batch, mut recorded) = (Batch::default(), Vec::new());
         if let (Some((rec, _)), Some(last)) = (&newest, &last) {
             batch = batch.and_put(Tree::Deploys, last.id.clone(), last.encode()?).when(
                 Tree::Deploys,
@@ -70,12 +75,21 @@ impl Deploys {
                 "policy": policy, "previous": new.previous, "previous_end": last.as_ref().and_then(|last| last.end),
                 "reload": occasion == Occasion::Reload,
             });
-            let entry = AuditEntry::new(now, by, "deploy.recorded", &new.id, details);
+            let entry = AuditEntry::new(now, by, "deploy.recorded", &new.id, details.clone());
+            let mut data = details;
+            if let Some(data) = data.as_object_mut() {
+                data.insert("id".to_owned(), new.id.clone().into());
+            }
+            let event = Event::new("deploy.recorded", now, vec![CHANNEL.to_owned()], &data);
             batch = batch.and_put(Tree::Deploys, new.id.clone(), new.encode()?);
             batch = surplus.into_iter().fold(batch, |batch, key| batch.and_delete(Tree::Deploys, key));
-            batch.ops.push(entry.op()?);
+            batch.ops.extend([entry.op()?, event.op()?]);
+            recorded.push(event);
         }
         self.store.commit(batch).await?;
+        if let Some(publisher) = self.publisher.as_ref().filter(|_| !recorded.is_empty()) {
+            publisher.publish(recorded);
+        }
         new.or(last).ok_or_else(|| Error::new(Kind::Internal, "a start recorded nothing"))
     }
 

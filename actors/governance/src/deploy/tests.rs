@@ -34,7 +34,7 @@ fn row(version: &str, config: &str, end: Option<DeployEnd>) -> (String, String, 
 #[tokio::test]
 async fn a_start_that_differs_and_a_reload_are_recorded_with_the_end_of_what_ran_before() {
     let store: StoreHandle = Arc::new(MemStore::default());
-    let deploys = Deploys::new(&store, &Clock::system());
+    let deploys = Deploys::new(&store, &Clock::system(), None);
     deploys.start(program("1", "a"), "p").await.unwrap();
     assert_eq!(listed(&deploys).await, [row("1", "a", None)]);
     deploys.stop().await.unwrap();
@@ -62,7 +62,7 @@ async fn a_start_that_differs_and_a_reload_are_recorded_with_the_end_of_what_ran
 #[tokio::test]
 async fn deploys_are_listed_by_pages_and_the_oldest_are_removed() {
     let store: StoreHandle = Arc::new(MemStore::default());
-    let deploys = Deploys::new(&store, &Clock::system());
+    let deploys = Deploys::new(&store, &Clock::system(), None);
     for number in 0..MAX_KEPT + 5 {
         deploys.reload(program(&number.to_string(), "a"), "p", "usr_1").await.unwrap();
     }

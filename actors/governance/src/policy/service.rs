@@ -3,19 +3,25 @@
 use std::sync::Arc;
 
 use muster_core::audit::AuditEntry;
-use muster_core::guard::{GuardedAction, Need, Permit, Requester, StandingReader, VetoFacts, VetoingRule};
+use muster_core::event::{Event, Publisher};
+use muster_core::guard::{
+    GuardedAction, Need, Permit, Requester, StandingPublisher, StandingReader, VetoFacts, VetoingRule,
+};
 use muster_core::{Clock, Error, Kind};
 use muster_store::{Batch, Expect, Rec, Record, StoreError, StoreHandle, Tree};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::document::{PolicyDocument, PolicyFault};
-use super::in_force::{InForce, judge};
+use super::in_force::{InForce, PolicySource, judge};
 use super::record::{KEY, PolicyRecord};
 use crate::veto::Veto;
 
 /// Resource of a `policy.change` and of its entries.
 const RESOURCE: &str = "policy";
+
+/// Channel of its events.
+const CHANNEL: &str = "governance";
 
 /// Who replaces the policy.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +42,8 @@ struct Shared {
     store: StoreHandle,
     clock: Clock,
     standing: StandingReader,
+    guards: StandingPublisher,
+    publisher: Option<Publisher>,
     in_force: watch::Sender<Arc<InForce>>,
 }
 
@@ -54,14 +62,18 @@ impl PolicyService {
     pub fn open(
         store: &StoreHandle,
         clock: &Clock,
-        standing: StandingReader,
+        guards: StandingPublisher,
+        publisher: Option<Publisher>,
         file: &PolicyDocument,
     ) -> Result<Self, Error> {
         let stored = store.get(Tree::Policy, KEY)?.as_ref().map(PolicyRecord::decode).transpose()?;
         let record = stored.unwrap_or_else(|| PolicyRecord { version: 0, ..of_file(file, 0, clock) });
         let in_force = InForce::of(record, &file.id()).map_err(|fault| unusable(&fault))?;
+        guards.publish_policy(in_force.document.quorum.clone(), in_force.guards.clone());
+        let standing = guards.reader();
         let (in_force, _) = watch::channel(Arc::new(in_force));
-        Ok(Self { shared: Arc::new(Shared { store: Arc::clone(store), clock: clock.clone(), standing, in_force }) })
+        let (store, clock) = (Arc::clone(store), clock.clone());
+        Ok(Self { shared: Arc::new(Shared { store, clock, standing, guards, publisher, in_force }) })
     }
 
     /// Returns the policy in force.
@@ -105,11 +117,13 @@ impl PolicyService {
         let entry = self.entry("system", &record, json!({ "policy": id, "source": "file" }));
         let in_force = InForce::of(record.clone(), &id).map_err(|fault| unusable(&fault))?;
         let mut batch = Batch::put(Tree::Policy, KEY, record.encode()?).when(Tree::Policy, KEY, expect(before));
+        let event = event(&record);
         if changed {
-            batch.ops.push(entry.op()?);
+            batch.ops.extend([entry.op()?, event.op()?]);
         }
         self.shared.store.commit(batch).await?;
         self.publish(in_force);
+        self.notify(event, changed);
         Ok(true)
     }
 
@@ -152,13 +166,15 @@ impl PolicyService {
         let mut batch = Batch::put(Tree::Policy, KEY, record.encode()?).when(Tree::Policy, KEY, expect(before));
         batch.expect.extend(expects);
         batch.ops.extend(ops);
-        batch.ops.push(entry.op()?);
+        let event = event(&record);
+        batch.ops.extend([entry.op()?, event.op()?]);
         match self.shared.store.commit(batch).await {
             Ok(()) => {}
             Err(StoreError::Conflict) => return Err(changed()),
             Err(error) => return Err(error.into()),
         }
         self.publish(in_force);
+        self.notify(event, true);
         Ok(self.now())
     }
 
@@ -185,10 +201,19 @@ impl PolicyService {
         self.shared.in_force.send_if_modified(|present| {
             let newer = in_force.version > present.version;
             if newer {
+                // Within the same modification, so that guards and rules are those of one policy.
+                self.shared.guards.publish_policy(in_force.document.quorum.clone(), in_force.guards.clone());
                 *present = Arc::new(in_force);
             }
             newer
         });
+    }
+
+    /// Publishes an event that was stored.
+    fn notify(&self, event: Event, stored: bool) {
+        if let Some(publisher) = self.shared.publisher.as_ref().filter(|_| stored) {
+            publisher.publish(vec![event]);
+        }
     }
 
     /// Publishes whether the settings file agrees.
@@ -239,6 +264,16 @@ fn of_file(file: &PolicyDocument, version: u64, clock: &Clock) -> PolicyRecord {
         file: file.id(),
         from_file: true,
     }
+}
+
+/// The event of a change.
+fn event(record: &PolicyRecord) -> Event {
+    let source = if record.from_file { PolicySource::File } else { PolicySource::Store };
+    let data = json!({
+        "policy": record.document.id(), "version": record.version, "source": source.name(), "by": record.by,
+        "approval": record.approval,
+    });
+    Event::new("policy.changed", record.at, vec![CHANNEL.to_owned()], &data)
 }
 
 fn expect(before: Option<Rec>) -> Expect {

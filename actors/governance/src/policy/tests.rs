@@ -45,7 +45,7 @@ fn standing(constituted: bool) -> StandingPublisher {
 }
 
 fn open(store: &StoreHandle, standing: &StandingPublisher, file: &PolicyDocument) -> PolicyService {
-    PolicyService::open(store, &Clock::system(), standing.reader(), file).unwrap()
+    PolicyService::open(store, &Clock::system(), standing.clone(), None, file).unwrap()
 }
 
 fn store() -> StoreHandle {
@@ -131,12 +131,15 @@ async fn a_change_is_in_force_with_its_permit_only_and_once() {
     let changed = policy.replace(document(STRICT), WRITER, Some(permit("apr_1"))).await.unwrap();
     assert_eq!((changed.version, changed.source, changed.approval.as_deref()), (2, PolicySource::Store, Some("apr_1")));
     assert_eq!((vetoes(&policy, 2), changed.like_file), (vec!["one".to_owned()], false));
+    let guards = PolicyDocument { quorum: vec![QuorumRole::Security], ..document(STRICT) };
+    policy.replace(guards, WRITER, Some(permit("apr_0"))).await.unwrap();
+    assert_eq!(with.reader().get().rule(GuardedAction::TrustAdd).roles, [QuorumRole::Security], "guards know at once");
     // The same permit again: its approval is no longer as it was read.
     assert_eq!(policy.replace(document(""), WRITER, Some(permit("apr_1"))).await.unwrap_err().kind, Kind::Conflict);
     assert_eq!(vetoes(&policy, 2), ["one"]);
     let entries = crate::test_entries::of(&store);
     let of: Vec<_> = entries.iter().map(|entry| (entry.actor.as_str(), entry.action.as_str())).collect();
-    assert_eq!(of, [("system", "policy.change"), ("usr_1", "policy.change")]);
+    assert_eq!(of, [("system", "policy.change"), ("usr_1", "policy.change"), ("usr_1", "policy.change")]);
     assert_eq!(entries[1].approval.as_deref(), Some("apr_1"));
     assert!(entries[0].after.is_some() && entries[0].after != entries[1].after, "each names the policy that it set");
     // A reload of the file that did not change, and a start, leave it in force.
@@ -176,5 +179,5 @@ async fn a_stored_policy_that_cannot_be_used_stops_the_start() {
     let bad = r#"{"version":1,"document":{"quorum":["security"],"guards":{},"veto":"forbid"},"by":"usr_1","at":0,"file":"","from_file":false}"#;
     let rec = Rec { schema: 1, bytes: bad.as_bytes().to_vec() };
     store.commit(muster_store::Batch::put(Tree::Policy, "policy", rec)).await.unwrap();
-    assert!(PolicyService::open(&store, &Clock::system(), without.reader(), &document("")).is_err());
+    assert!(PolicyService::open(&store, &Clock::system(), without, None, &document("")).is_err());
 }
