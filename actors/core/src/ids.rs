@@ -55,6 +55,10 @@ pub enum IdKind {
     Conversation,
     /// A stored picture.
     Image,
+    /// An approval.
+    Approval,
+    /// A delegation of a decider's role.
+    Delegation,
     /// A server: an installation with its own signing keys.
     Instance,
 }
@@ -89,6 +93,8 @@ impl IdKind {
             // Connections and conversations never stand beside each other.
             Self::Conversation => "con",
             Self::Image => "img",
+            Self::Approval => "apr",
+            Self::Delegation => "dlg",
             Self::Instance => "ins",
         }
     }

@@ -80,11 +80,15 @@ pub enum Tree {
     MedicalNotices,
     /// Stored pictures, whose contents are files. In no backup.
     Pictures,
+    /// Approvals and their payloads.
+    Approvals,
+    /// Deciders with their keys, delegations, and the constitution.
+    Deciders,
 }
 
 impl Tree {
     /// All trees, in a fixed order.
-    pub const ALL: [Self; 34] = [
+    pub const ALL: [Self; 36] = [
         Self::Meta,
         Self::Keys,
         Self::Limits,
@@ -119,6 +123,8 @@ impl Tree {
         Self::MedicalConversations,
         Self::MedicalNotices,
         Self::Pictures,
+        Self::Approvals,
+        Self::Deciders,
     ];
 
     /// Returns the newest schema among the records of this tree that are upgraded when they are read
@@ -177,6 +183,8 @@ impl Tree {
             Self::MedicalConversations => "medical_conversations",
             Self::MedicalNotices => "medical_notices",
             Self::Pictures => "pictures",
+            Self::Approvals => "approvals",
+            Self::Deciders => "deciders",
         }
     }
 
