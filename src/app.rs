@@ -5,23 +5,25 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use actix_rt::Arbiter;
+use muster_core::guard::{StandingPublisher, StandingReader};
 use muster_core::health::Health;
 use muster_core::supervise::Tree;
 use muster_core::upkeep;
 use muster_core::{Clock, Millis};
-use muster_feed::{AGENTS, DISASTER, Feed, FeedOptions, Limits as FeedLimits};
+use muster_feed::{AGENTS, DISASTER, Feed};
 use muster_gateway::Chain;
+use muster_governance::Governance;
 use muster_identity::keys::{KeyActorOptions, Keys, Token};
-use muster_identity::{DeviceDirectory, Identity, IdentityOptions};
+use muster_identity::{DeviceDirectory, Identity, IdentityOptions, Independence};
 use muster_limits::ledger::{Ledger, LedgerOptions};
 use muster_limits::{Options as LimiterOptions, RateLimiter};
-use muster_models::{ChatModel, EmbedOptions, LocalEmbedder, LocalModel, ModelOptions, Selection};
+use muster_models::{ChatModel, EmbedOptions, LocalEmbedder, LocalModel};
 use muster_network::device::Devices;
 use muster_network::firmware::Firmwares;
 use muster_network::geofence::Geofences;
 use muster_network::incident::Incidents;
 use muster_providers::EmbeddedAdapter;
-use muster_store::{Options as StoreOptions, SledStore, StoreHandle};
+use muster_store::{SledStore, StoreHandle};
 use muster_tasks::engine::{Engines, SandboxMode, SandboxStatus};
 use tokio::sync::{Mutex, Semaphore, watch};
 
@@ -29,6 +31,7 @@ use crate::agents::{AgentCommands, AgentPlatform, ControlledTasks, Dependencies 
 use crate::body::BodyBudget;
 use crate::config::{Config, Source};
 use crate::disaster::{Dependencies, Disaster, DisasterCommands};
+use crate::governance::{self, GovernanceDependencies};
 use crate::images::Images;
 use crate::live::{Live, LiveReader};
 use crate::media::MediaParts;
@@ -36,6 +39,8 @@ use crate::media::translate::Translators;
 use crate::medical::{Dependencies as MedicalDependencies, Medical};
 use crate::memory::{Dependencies as MemoryDependencies, MemoryParts};
 use crate::otel::Otel;
+use crate::part_options::feed_options;
+pub use crate::part_options::{identity_options, model_options, store_options};
 use crate::snapshots;
 use crate::system_events::{EventSources, SystemEvents};
 use crate::telemetry::Metrics;
@@ -75,6 +80,9 @@ pub struct App {
     pub store: StoreRef,
     pub keys: Keys,
     pub identity: Identity,
+    pub governance: Governance,
+    /// By which guarded commands are decided that no actor owns.
+    pub(crate) standing: StandingReader,
     pub feed: Feed,
     pub sockets: Arc<Sockets>,
     pub incidents: Incidents,
@@ -154,19 +162,42 @@ impl App {
         let one = || handles.first().cloned().unwrap_or_else(Arbiter::current);
         let tree = Tree::new(Arbiter::current(), clock.clone());
 
-        let key_options = KeyActorOptions { store: Arc::clone(&store), clock: clock.clone() };
+        let standing = StandingPublisher::new();
+        let key_options =
+            KeyActorOptions { store: Arc::clone(&store), clock: clock.clone(), standing: standing.reader() };
         let keys = Keys::start(&tree.group("keys"), one(), key_options);
         let channels = DISASTER.iter().chain(AGENTS).copied().collect();
         let feed = Feed::start(&tree.group("feed"), one(), feed_options(&config, &store, &clock), channels)
             .map_err(|error| failed("the feed's journal")(&error))?;
-        let people = IdentityOptions { publisher: Some(feed.publisher()), ..identity_options(&config, &clock) };
+        let people = IdentityOptions {
+            publisher: Some(feed.publisher()),
+            standing: standing.reader(),
+            ..identity_options(&config, &clock)
+        };
         let identity = Identity::start(&tree.group("identity"), one(), &store, people)
             .map_err(|error| failed("identity")(&error))?;
+        let parts = GovernanceDependencies {
+            tree: &tree,
+            arbiter: one(),
+            store: &store,
+            clock: &clock,
+            feed: &feed,
+            identity: &identity,
+            standing: &standing,
+        };
+        let governance = governance::start(&config, parts)?;
         let socket_options = config.feed.options(&config.server.cors_origins);
         let arbiter_of = |nth: usize| handles.get(nth).cloned().unwrap_or_else(Arbiter::current);
         let other = arbiter_of(1);
-        let dependencies =
-            Dependencies { tree: &tree, arbiters: [one(), other], store: &store, clock: &clock, feed: &feed };
+        let dependencies = Dependencies {
+            tree: &tree,
+            arbiters: [one(), other],
+            store: &store,
+            clock: &clock,
+            feed: &feed,
+            standing: &standing.reader(),
+            independence: &Independence::new(identity.people(), standing.reader()),
+        };
         let disaster = Disaster::start(&config, &dependencies)?;
         let devices = disaster.devices.directory().clone();
         let authenticator =
@@ -225,6 +256,7 @@ impl App {
             live: &watched,
             keys: &keys,
             metrics: &metrics,
+            standing: standing.reader(),
         };
         let agency = AgentPlatform::start(&config, &dependencies)?;
         let dependencies = MemoryDependencies { tree: &tree, store: &store, clock: &clock, embedder: &embedder };
@@ -264,13 +296,22 @@ impl App {
             translators: translators.clone(),
             images: images.clone(),
             identity: identity.clone(),
+            governance: governance.clone(),
             feed: feed.clone(),
             sockets: Arc::clone(&sockets),
             network: disaster.clone(),
         };
 
         let up = async {
-            tokio::join!(keys.up(), feed.up(), identity.up(), disaster.up(), limiter.up(), ledger.up());
+            tokio::join!(
+                keys.up(),
+                feed.up(),
+                identity.up(),
+                governance.up(),
+                disaster.up(),
+                limiter.up(),
+                ledger.up()
+            );
             tokio::join!(engines.up(), agency.tasks.up(), memory.up(), images.pictures.up(), medical.up())
         };
         tokio::time::timeout(Duration::from_secs(30), up).await.map_err(|_| {
@@ -303,6 +344,8 @@ impl App {
             store: StoreRef(store),
             keys,
             identity,
+            governance,
+            standing: standing.reader(),
             feed,
             sockets,
             device_directory: Arc::new(disaster.devices.directory().clone()),
@@ -397,63 +440,6 @@ impl App {
     pub fn inject_model_panic(&self) {
         self.local.inject_panic();
     }
-}
-
-/// Returns the options of the embedded model.
-pub fn model_options(config: &Config) -> ModelOptions {
-    let selection = match config.llm.model.as_str() {
-        "auto" => Selection::Auto,
-        "none" => Selection::None,
-        path if path.contains('/') || path.ends_with(".gguf") => Selection::Path(path.into()),
-        id => Selection::Id(id.to_owned()),
-    };
-    let mut options = ModelOptions {
-        selection,
-        cache_dir: config.llm.cache.clone(),
-        slots: config.llm.slots,
-        context_per_slot: config.llm.context,
-        queue: config.llm.queue,
-        ..ModelOptions::default()
-    };
-    if config.llm.threads > 0 {
-        options.threads = config.llm.threads;
-    }
-    options
-}
-
-/// Returns the options of users, sessions and tokens.
-pub fn identity_options(config: &Config, clock: &Clock) -> IdentityOptions {
-    let auth = &config.auth;
-    IdentityOptions {
-        clock: clock.clone(),
-        publisher: None,
-        keys: config.store.path.join("signing"),
-        policy: auth.policy(),
-        issuer: auth.issuer.clone(),
-        lifetimes: auth.lifetimes(),
-        rates: auth.rates(),
-        hasher: auth.hasher(),
-        cores: std::thread::available_parallelism().map_or(1, usize::from),
-        bound_bearer: auth.bound(),
-    }
-}
-
-/// Returns the options of the live feed.
-fn feed_options(config: &Config, store: &StoreHandle, clock: &Clock) -> FeedOptions {
-    FeedOptions {
-        store: Arc::clone(store),
-        folder: config.store.path.join("feed"),
-        clock: clock.clone(),
-        boot_id: std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|id| id.trim().to_owned()),
-        limits: FeedLimits::default(),
-    }
-}
-
-/// Returns the options of the store.
-pub fn store_options(config: &Config) -> StoreOptions {
-    let mut options = StoreOptions::new(&config.store.path);
-    options.cache_bytes = config.store.cache_mib << 20;
-    options
 }
 
 /// Opens the store.

@@ -17,6 +17,7 @@ use muster_core::health::{Probe, ProbeResult};
 use muster_core::supervise::{ActorState, Tree};
 use muster_feed::Feed;
 use muster_gateway::{BreakerState, Chain, ProviderStatus};
+use muster_governance::Governance;
 use muster_identity::Identity;
 use muster_identity::keys::{KeyRejection, Keys, Token};
 use muster_limits::ledger::Ledger;
@@ -63,6 +64,7 @@ pub struct ProbeTargets {
     pub translators: Translators,
     pub images: Images,
     pub identity: Identity,
+    pub governance: Governance,
     pub feed: Feed,
     pub sockets: Arc<Sockets>,
     pub(crate) network: Disaster,

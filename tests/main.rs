@@ -32,6 +32,7 @@ mod engines;
 mod fetch;
 mod firmware;
 mod geofences;
+mod governance;
 mod home;
 mod identity;
 mod images;

@@ -57,6 +57,10 @@ pub enum IdKind {
     Image,
     /// A start or reload of the server that changed what runs.
     Deploy,
+    /// An approval.
+    Approval,
+    /// A delegation of a decider's role.
+    Delegation,
     /// A server: an installation with its own signing keys.
     Instance,
 }
@@ -92,6 +96,8 @@ impl IdKind {
             Self::Conversation => "con",
             Self::Image => "img",
             Self::Deploy => "dep",
+            Self::Approval => "apr",
+            Self::Delegation => "dlg",
             Self::Instance => "ins",
         }
     }

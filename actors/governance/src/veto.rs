@@ -26,3 +26,27 @@ impl Veto for PermitAll {
         "none".into()
     }
 }
+
+/// Conditions of the server that rules judge beside the request.
+pub trait Conditions: Send + Sync + std::fmt::Debug {
+    /// Returns whether the audit log accepts entries and agrees with its checkpoints.
+    fn audit_ok(&self) -> bool {
+        true
+    }
+
+    /// Returns whether the settings freeze all guarded actions.
+    fn frozen(&self) -> bool {
+        false
+    }
+
+    /// Returns whether a critical incident is open on a resource.
+    fn critical_incident(&self, _resource: &str) -> bool {
+        false
+    }
+}
+
+/// Conditions under which nothing is out of order.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct InOrder;
+
+impl Conditions for InOrder {}

@@ -93,11 +93,15 @@ pub enum Tree {
     Deploys,
     /// Daily closes of the ledger.
     Closes,
+    /// Approvals and their payloads.
+    Approvals,
+    /// Deciders with their keys, delegations, and the constitution.
+    Deciders,
 }
 
 impl Tree {
     /// All trees, in a fixed order.
-    pub const ALL: [Self; 40] = [
+    pub const ALL: [Self; 42] = [
         Self::Meta,
         Self::Keys,
         Self::Limits,
@@ -138,6 +142,8 @@ impl Tree {
         Self::Policy,
         Self::Deploys,
         Self::Closes,
+        Self::Approvals,
+        Self::Deciders,
     ];
 
     /// Trees whose records are numbered by [`Op::Append`].
@@ -211,6 +217,8 @@ impl Tree {
             Self::Policy => "policy",
             Self::Deploys => "deploys",
             Self::Closes => "closes",
+            Self::Approvals => "approvals",
+            Self::Deciders => "deciders",
         }
     }
 

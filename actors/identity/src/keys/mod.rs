@@ -6,6 +6,7 @@
 
 mod actor;
 mod directory;
+mod guards;
 mod messages;
 mod models;
 mod record;

@@ -1,0 +1,105 @@
+//! The events of governance: approvals, deciders, delegations.
+
+use serde_json::{Value, json};
+
+use super::event_schemas::{object, text};
+use super::events::{Data, EventRow};
+
+const GOVERNANCE: &[&str] = &["governance"];
+
+const fn row(
+    channels: &'static [&'static str],
+    names: &'static [&'static str],
+    summary: &'static str,
+    schema: fn() -> Value,
+) -> EventRow {
+    EventRow { channels, names, summary, data: Data::Fields(schema), may_be_left_out: false }
+}
+
+pub(super) const EVENTS: [EventRow; 7] = [
+    row(
+        GOVERNANCE,
+        &[
+            "approval.pending",
+            "approval.approved",
+            "approval.rejected",
+            "approval.vetoed",
+            "approval.expired",
+            "approval.cancelled",
+            "approval.revoked",
+            "approval.executed",
+        ],
+        "An approval came into a state",
+        state,
+    ),
+    row(GOVERNANCE, &["approval.decided"], "A person decided about an approval", decided),
+    row(GOVERNANCE, &["break_glass.used"], "Two super administrators approved without a quorum", glass),
+    row(GOVERNANCE, &["break_glass.overdue"], "Nobody reviewed a break-glass in time", overdue),
+    row(GOVERNANCE, &["decider.changed"], "A decider was enrolled, resumed or removed", decider),
+    row(GOVERNANCE, &["delegation.changed"], "A delegation was made or has ended", delegation),
+    row(&["user:{id}"], &["approval.waiting"], "An approval waits for a decision that the user may make", waiting),
+];
+
+fn risk() -> Value {
+    json!({ "type": "string", "enum": ["low", "medium", "high", "critical"] })
+}
+
+fn state() -> Value {
+    object(
+        json!({
+            "id": text("The approval"), "action": text("Name of the action"), "resource": text("What it changes"),
+            "risk": risk(), "state": text("The state"), "requester": text("Who requested it"),
+            "version": { "type": "integer", "minimum": 1 },
+        }),
+        &["id", "action", "resource", "risk", "state", "requester", "version"],
+    )
+}
+
+fn decided() -> Value {
+    object(
+        json!({
+            "id": text("The approval"), "by": text("The person"),
+            "decision": { "type": "string", "enum": ["approve", "reject", "break_glass"] },
+            "role": { "type": ["string", "null"], "description": "The role; null for a break-glass" },
+            "state": text("The state after it"),
+        }),
+        &["id", "by", "decision", "role", "state"],
+    )
+}
+
+fn glass() -> Value {
+    let people = json!({ "type": "array", "items": { "type": "string" } });
+    object(
+        json!({ "id": text("The approval"), "action": text("Name of the action"), "by": people }),
+        &["id", "action", "by"],
+    )
+}
+
+fn overdue() -> Value {
+    object(json!({ "id": text("The approval"), "action": text("Name of the action") }), &["id", "action"])
+}
+
+fn decider() -> Value {
+    let roles = json!({ "type": "array", "items": { "type": "string", "enum": ["security", "operations"] } });
+    object(
+        json!({ "user": text("The person"), "roles": roles, "what": text("What changed") }),
+        &["user", "roles", "what"],
+    )
+}
+
+fn delegation() -> Value {
+    object(
+        json!({ "id": text("The delegation"), "from": text("Who delegates"), "what": text("`created` or `ended`") }),
+        &["id", "from", "what"],
+    )
+}
+
+fn waiting() -> Value {
+    object(
+        json!({
+            "id": text("The approval"), "action": text("Name of the action"), "resource": text("What it changes"),
+            "risk": risk(), "expires_at": { "type": "string", "format": "date-time" },
+        }),
+        &["id", "action", "resource", "risk", "expires_at"],
+    )
+}
