@@ -16,7 +16,7 @@ const fn row(
     EventRow { channels, names, summary, data: Data::Fields(schema), may_be_left_out: false }
 }
 
-pub(super) const EVENTS: [EventRow; 7] = [
+pub(super) const EVENTS: [EventRow; 9] = [
     row(
         GOVERNANCE,
         &[
@@ -37,6 +37,8 @@ pub(super) const EVENTS: [EventRow; 7] = [
     row(GOVERNANCE, &["break_glass.overdue"], "Nobody reviewed a break-glass in time", overdue),
     row(GOVERNANCE, &["decider.changed"], "A decider was enrolled, resumed or removed", decider),
     row(GOVERNANCE, &["delegation.changed"], "A delegation was made or has ended", delegation),
+    row(GOVERNANCE, &["policy.changed"], "Another policy is in force", policy),
+    row(GOVERNANCE, &["deploy.recorded"], "Another program, or the same with other settings, runs", deploy),
     row(&["user:{id}"], &["approval.waiting"], "An approval waits for a decision that the user may make", waiting),
 ];
 
@@ -91,6 +93,36 @@ fn delegation() -> Value {
     object(
         json!({ "id": text("The delegation"), "from": text("Who delegates"), "what": text("`created` or `ended`") }),
         &["id", "from", "what"],
+    )
+}
+
+fn optional(description: &str) -> Value {
+    json!({ "type": ["string", "null"], "description": description })
+}
+
+fn policy() -> Value {
+    object(
+        json!({
+            "policy": text("Identifier of the policy: the hash of its canonical text"),
+            "version": { "type": "integer", "minimum": 1 },
+            "source": { "type": "string", "enum": ["file", "store"] },
+            "by": text("Who set it; `system` for the settings file"),
+            "approval": optional("The approval of the change"),
+        }),
+        &["policy", "version", "source", "by", "approval"],
+    )
+}
+
+fn deploy() -> Value {
+    object(
+        json!({
+            "id": text("The deploy"), "version": text("Version of the program"), "commit": optional("Its commit"),
+            "binary_sha256": text("Hash of the program's file"), "config_sha256": text("Hash of the settings"),
+            "policy": text("The policy in force"), "previous": optional("The deploy before it"),
+            "previous_end": { "type": ["string", "null"], "enum": ["clean", "killed", null] },
+            "reload": { "type": "boolean", "description": "Whether a reload caused it" },
+        }),
+        &["id", "version", "commit", "binary_sha256", "config_sha256", "policy", "previous", "previous_end", "reload"],
     )
 }
 

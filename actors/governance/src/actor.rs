@@ -7,7 +7,7 @@ use std::time::Duration;
 use actix::{Actor, AsyncContext, Context};
 use muster_core::audit::AuditEntry;
 use muster_core::event::{Event, Publisher};
-use muster_core::guard::{DeciderStanding, GuardRule, GuardedAction, QuorumRole, Standing, StandingPublisher};
+use muster_core::guard::{DeciderStanding, QuorumRole, Standing, StandingPublisher};
 use muster_core::idempotency::PendingResponses;
 use muster_core::journal::{Committed, Journal, Journalled, Reply};
 use muster_core::{Clock, Error, Kind, Millis};
@@ -56,8 +56,6 @@ pub struct GovernanceOptions {
     pub people: People,
     /// Receives the standing after each durable decision.
     pub standing: StandingPublisher,
-    /// Rules of actions that differ from the defaults.
-    pub guards: BTreeMap<GuardedAction, GuardRule>,
 }
 
 /// Numbers for health and summaries, as of the durable decisions.
@@ -254,10 +252,13 @@ impl GovernanceActor {
     /// Returns the standing after every decision so far.
     pub(crate) fn standing(&self) -> Standing {
         let of = |decider: &Arc<DeciderRecord>| DeciderStanding { roles: decider.roles.clone() };
+        // The policy is published by its own service.
+        let policy = self.options.standing.reader().get();
         Standing {
             ready: true,
             constituted: self.constituted,
-            guards: self.options.guards.clone(),
+            quorum: policy.quorum.clone(),
+            guards: policy.guards.clone(),
             deciders: self.deciders.iter().map(|(user, decider)| (user.as_str().into(), of(decider))).collect(),
         }
     }

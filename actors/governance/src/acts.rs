@@ -82,7 +82,8 @@ impl GovernanceActor {
             return Err(Error::new(Kind::TooLarge, message));
         }
         let action = GuardedAction::parse(&new.action);
-        let rule = action.map(|action| self.standing().rule(action));
+        let standing = self.standing();
+        let rule = action.map(|action| standing.rule(action));
         let risk = rule.as_ref().map_or(new.risk, |rule| new.risk.max(rule.risk));
         let mut record = ApprovalRecord {
             id: new_id(IdKind::Approval),
@@ -97,7 +98,7 @@ impl GovernanceActor {
             requester: caller.requester.clone(),
             state: ApprovalState::Pending,
             version: 1,
-            quorum: rule.map_or_else(|| QuorumRole::ALL.to_vec(), |rule| rule.roles),
+            quorum: rule.map_or_else(|| standing.quorum(), |rule| rule.roles),
             decisions: Vec::new(),
             turns: std::collections::BTreeMap::new(),
             veto: VetoRecord { rules: Vec::new(), policy: self.options.veto.policy().to_string() },

@@ -6,24 +6,24 @@
 
 #![warn(missing_docs)]
 
-pub mod compliance;
-pub mod deploy;
-pub mod financials;
-pub mod policy;
-#[cfg(test)]
-mod test_entries;
 mod actor;
 mod acts;
 mod approval;
 mod caller;
+pub mod compliance;
 mod decider;
 mod deciders;
 mod decisions;
+pub mod deploy;
+pub mod financials;
 mod load;
 mod messages;
 mod permits;
+pub mod policy;
 mod service;
 mod signature;
+#[cfg(test)]
+mod test_entries;
 mod veto;
 
 pub use actor::{GovernanceCounts, GovernanceOptions};

@@ -1,6 +1,7 @@
 //! Public face of the policy: storage, replacement, comparison with the file, and the veto.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use muster_core::audit::AuditEntry;
 use muster_core::event::{Event, Publisher};
@@ -44,6 +45,8 @@ struct Shared {
     standing: StandingReader,
     guards: StandingPublisher,
     publisher: Option<Publisher>,
+    /// Whether the settings veto every guarded action.
+    frozen: AtomicBool,
     in_force: watch::Sender<Arc<InForce>>,
 }
 
@@ -73,7 +76,27 @@ impl PolicyService {
         let standing = guards.reader();
         let (in_force, _) = watch::channel(Arc::new(in_force));
         let (store, clock) = (Arc::clone(store), clock.clone());
-        Ok(Self { shared: Arc::new(Shared { store, clock, standing, guards, publisher, in_force }) })
+        Ok(Self {
+            shared: Arc::new(Shared {
+                store,
+                clock,
+                standing,
+                guards,
+                publisher,
+                frozen: AtomicBool::default(),
+                in_force,
+            }),
+        })
+    }
+
+    /// Returns whether the settings veto every guarded action.
+    pub fn frozen(&self) -> bool {
+        self.shared.frozen.load(Ordering::Acquire)
+    }
+
+    /// Sets whether every guarded action is vetoed, at a start and at each reload of the settings.
+    pub fn freeze(&self, frozen: bool) {
+        self.shared.frozen.store(frozen, Ordering::Release);
     }
 
     /// Returns the policy in force.
