@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use actix_rt::Arbiter;
+use muster_audit::{Audit, LogProbe};
 use muster_core::guard::{StandingPublisher, StandingReader};
 use muster_core::health::Health;
 use muster_core::supervise::Tree;
@@ -13,6 +14,7 @@ use muster_core::{Clock, Millis};
 use muster_feed::{AGENTS, DISASTER, Feed};
 use muster_gateway::Chain;
 use muster_governance::Governance;
+use muster_governance::policy::PolicyService;
 use muster_identity::keys::{KeyActorOptions, Keys, Token};
 use muster_identity::{DeviceDirectory, Identity, IdentityOptions, Independence};
 use muster_limits::ledger::{Ledger, LedgerOptions};
@@ -27,6 +29,7 @@ use muster_store::{SledStore, StoreHandle};
 use muster_tasks::engine::{Engines, SandboxMode, SandboxStatus};
 use tokio::sync::{Mutex, Semaphore, watch};
 
+use crate::audit_log::{self, Refusals};
 use crate::agents::{AgentCommands, AgentPlatform, ControlledTasks, Dependencies as AgentDependencies};
 use crate::body::BodyBudget;
 use crate::config::{Config, Source};
@@ -39,6 +42,7 @@ use crate::media::translate::Translators;
 use crate::medical::{Dependencies as MedicalDependencies, Medical};
 use crate::memory::{Dependencies as MemoryDependencies, MemoryParts};
 use crate::otel::Otel;
+use crate::oversight::{self, Oversight};
 use crate::part_options::feed_options;
 pub use crate::part_options::{identity_options, model_options, store_options};
 use crate::snapshots;
@@ -63,6 +67,8 @@ pub struct InitialCredentials {
     pub key: Option<Token>,
     /// Password of the administrator.
     pub password: Option<String>,
+    /// Why an audit log that does not continue what was signed is accepted.
+    pub accept_rollback: Option<String>,
 }
 
 impl std::fmt::Debug for InitialCredentials {
@@ -78,9 +84,12 @@ pub struct App {
     pub clock: Clock,
     pub tree: Tree,
     pub store: StoreRef,
+    pub audit: Audit,
+    pub(crate) refusals: Arc<Refusals>,
     pub keys: Keys,
     pub identity: Identity,
     pub governance: Governance,
+    pub oversight: Oversight,
     /// By which guarded commands are decided that no actor owns.
     pub(crate) standing: StandingReader,
     pub feed: Feed,
@@ -156,6 +165,8 @@ impl App {
         private_files::restrict_and_report(&config.store.path);
         let sled = open_store(&config)?;
         let store: StoreHandle = Arc::clone(&sled) as _;
+        let log = audit_log::open(&config, &store, &clock, first.accept_rollback.clone()).await;
+        let log = log.map_err(|error| failed("the audit log")(&error))?;
         // Actors that decide for requests run on arbiters of their own, apart from the HTTP workers and each other.
         let arbiters: Vec<Arbiter> = (0..2).map(|_| Arbiter::new()).collect();
         let handles: Vec<_> = arbiters.iter().map(Arbiter::handle).collect();
@@ -169,6 +180,10 @@ impl App {
         let channels = DISASTER.iter().chain(AGENTS).copied().collect();
         let feed = Feed::start(&tree.group("feed"), one(), feed_options(&config, &store, &clock), channels)
             .map_err(|error| failed("the feed's journal")(&error))?;
+        // The follower reads, hashes and syncs, so it shares its arbiter with no other actor.
+        let following = Arbiter::new();
+        let audit = log.start(&tree.group("audit"), following.handle(), Some(feed.publisher()));
+        let refusals = Arc::new(Refusals::start(audit.clone(), clock.clone()));
         let people = IdentityOptions {
             publisher: Some(feed.publisher()),
             standing: standing.reader(),
@@ -176,6 +191,10 @@ impl App {
         };
         let identity = Identity::start(&tree.group("identity"), one(), &store, people)
             .map_err(|error| failed("identity")(&error))?;
+        let file = config.governance.policy();
+        let policy = PolicyService::open(&store, &clock, standing.clone(), Some(feed.publisher()), &file)
+            .map_err(|error| failed("the governance policy")(&error))?;
+        policy.freeze(config.governance.freeze);
         let parts = GovernanceDependencies {
             tree: &tree,
             arbiter: one(),
@@ -184,8 +203,10 @@ impl App {
             feed: &feed,
             identity: &identity,
             standing: &standing,
+            audit: &audit,
+            policy: &policy,
         };
-        let governance = governance::start(&config, parts)?;
+        let governance = governance::start(parts);
         let socket_options = config.feed.options(&config.server.cors_origins);
         let arbiter_of = |nth: usize| handles.get(nth).cloned().unwrap_or_else(Arbiter::current);
         let other = arbiter_of(1);
@@ -281,6 +302,7 @@ impl App {
             clock: clock.clone(),
             tree: tree.clone(),
             store: Arc::clone(&store),
+            audit_log: Arc::new(LogProbe::new(audit.clone(), clock.clone())),
             keys: keys.clone(),
             limiter: limiter.clone(),
             ledger: ledger.clone(),
@@ -291,12 +313,14 @@ impl App {
             agents: agency.agents.clone(),
             tasks: agency.tasks.clone(),
             memory: memory.entries.clone(),
+            search_index: memory.search_index(),
             medical: medical.clone(),
             media: media.clone(),
             translators: translators.clone(),
             images: images.clone(),
             identity: identity.clone(),
             governance: governance.clone(),
+            policy: policy.clone(),
             feed: feed.clone(),
             sockets: Arc::clone(&sockets),
             network: disaster.clone(),
@@ -304,6 +328,7 @@ impl App {
 
         let up = async {
             tokio::join!(
+                audit.up(),
                 keys.up(),
                 feed.up(),
                 identity.up(),
@@ -323,17 +348,32 @@ impl App {
         let first_key = first_key(&keys, first.key).await?;
         let first_password = identity.create_first(first.password).await;
         let first_password = first_password.map_err(|error| failed("the first administrator")(&error))?;
+        let closes = oversight::closes(&store, &clock, &ledger);
         upkeep::start(
             &tree.group("upkeep"),
             one(),
             agency
                 .upkeep(&feed, &clock, &watched)
                 .into_iter()
-                .chain([snapshots, memory.upkeep(), medical.upkeep(), medical.sweeping()])
+                .chain([snapshots, refusal_counts(&refusals), oversight::closing(&closes), memory.upkeep(), medical.upkeep(), medical.sweeping()])
                 .collect(),
         );
+        // While there is no quorum the settings file is the policy; whether there is one is known by now.
+        policy.take_file(&file).await.map_err(|error| failed("the governance policy")(&error))?;
         let breakers = live.borrow().chain.changes();
         let health = Health::start(&tree.group("health"), one(), probes::all(parts), clock.clone());
+        let dependencies = oversight::Dependencies {
+            store: &store,
+            clock: &clock,
+            live: &watched,
+            health: &health,
+            audit: &audit,
+            standing: standing.reader(),
+            governance: &governance,
+            policy,
+            publisher: feed.publisher(),
+        };
+        let oversight = Oversight::start(dependencies, closes)?;
         let events = SystemEvents { store: Arc::clone(&store), publisher: feed.publisher(), clock: clock.clone() };
         events.publish_from(EventSources { breakers, restarts: tree.restarts(), health: health.changes() });
         Ok(Self {
@@ -342,9 +382,12 @@ impl App {
             clock,
             tree,
             store: StoreRef(store),
+            audit,
+            refusals,
             keys,
             identity,
             governance,
+            oversight,
             standing: standing.reader(),
             feed,
             sockets,
@@ -378,7 +421,7 @@ impl App {
             local,
             sled,
             backing_up: Semaphore::new(1),
-            arbiters: arbiters.into_iter().chain([apart]).collect(),
+            arbiters: arbiters.into_iter().chain([apart, following]).collect(),
         })
     }
 
@@ -426,6 +469,9 @@ impl App {
         if let Some(otel) = &self.otel {
             otel.stop().await;
         }
+        if let Err(error) = self.oversight.deploys.stop().await {
+            tracing::warn!(%error, "the stop was not recorded: the next start takes this one for killed");
+        }
         self.tree.stop().await;
         let sled = Arc::clone(&self.sled);
         // An error here would be a panic inside `close`; the store is closed by its drop in any case.
@@ -455,6 +501,15 @@ pub fn open_store(config: &Config) -> Result<Arc<SledStore>, StartError> {
         tracing::info!(?migrated, "stored records were brought up to date");
     }
     Ok(opened.store)
+}
+
+/// Returns the job that logs how many refusals followed the first of their kind.
+fn refusal_counts(refusals: &Arc<Refusals>) -> upkeep::PeriodicJob {
+    let refusals = Arc::clone(refusals);
+    upkeep::PeriodicJob::new("refusals", Duration::from_secs(60), move || {
+        refusals.close_if_over();
+        std::future::ready(Ok(()))
+    })
 }
 
 /// Finds out which restrictions the kernel puts on the processes of engines, by starting one.

@@ -1,7 +1,6 @@
 //! Guarded requests, once for all routes: the caller as governance sees it, the payload, and the two steps of a request
 //! that needs an approval.
 
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -11,7 +10,7 @@ use actix_web::http::header::{HeaderName, LOCATION};
 use actix_web::{HttpRequest, HttpResponse, web};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use muster_audit::LogKeys;
+use muster_audit::{Audit, LogKeys};
 use muster_auth::PublicKey;
 use muster_core::audit::AuditEntry;
 use muster_core::guard::{GuardedAction, Need, Permit, QuorumRole, StandingPublisher};
@@ -21,16 +20,16 @@ use muster_core::supervise::Tree;
 use muster_core::{Clock, Error, Kind};
 use muster_feed::Feed;
 use muster_governance::{
-    ApprovalView, Governance, GovernanceCaller, GovernanceOptions, InOrder, NewApproval, NonceKey, PermitAll,
+    ApprovalView, Conditions, Governance, GovernanceCaller, GovernanceOptions, NewApproval, NonceKey,
     RequesterKind, RequesterRecord, SessionFacts, payload_sha256,
 };
+use muster_governance::policy::PolicyService;
 use muster_identity::keys::{KeyRecord, Role};
 use muster_identity::{By, Identity};
 use muster_store::{Batch, StoreError, StoreHandle};
 use serde_json::{Map, Value, json};
 
-use crate::app::{App, StartError, failed};
-use crate::config::Config;
+use crate::app::App;
 use crate::error::{Dialect, HttpError};
 use crate::guard::{Caller, caller_of};
 use crate::http::governance::ApprovalBody;
@@ -67,27 +66,41 @@ pub(crate) struct GovernanceDependencies<'a> {
     pub(crate) feed: &'a Feed,
     pub(crate) identity: &'a Identity,
     pub(crate) standing: &'a StandingPublisher,
+    pub(crate) audit: &'a Audit,
+    pub(crate) policy: &'a PolicyService,
+}
+
+/// Conditions of the server that veto rules judge.
+#[derive(Debug, Clone)]
+struct ServerConditions {
+    audit: Audit,
+    policy: PolicyService,
+}
+
+impl Conditions for ServerConditions {
+    fn audit_ok(&self) -> bool {
+        let view = self.audit.view();
+        view.alarms.is_empty() && view.problem.is_none()
+    }
+
+    fn frozen(&self) -> bool {
+        self.policy.frozen()
+    }
 }
 
 /// Starts governance.
-///
-/// # Errors
-/// The keys of the audit log cannot be read or made.
-pub(crate) fn start(config: &Config, parts: GovernanceDependencies<'_>) -> Result<Governance, StartError> {
-    let keys = LogKeys::open(&config.store.path.join("signing"), parts.clock.now());
-    let keys = keys.map_err(|error| failed("the keys of the audit log")(&error))?.keys;
+pub(crate) fn start(parts: GovernanceDependencies<'_>) -> Governance {
     let options = GovernanceOptions {
         store: Arc::clone(parts.store),
         clock: parts.clock.clone(),
         publisher: Some(parts.feed.publisher()),
-        nonces: Arc::new(Nonces(keys)),
-        veto: Arc::new(PermitAll),
-        conditions: Arc::new(InOrder),
+        nonces: Arc::new(Nonces(parts.audit.keys().clone())),
+        veto: Arc::new(parts.policy.clone()),
+        conditions: Arc::new(ServerConditions { audit: parts.audit.clone(), policy: parts.policy.clone() }),
         people: parts.identity.people(),
         standing: parts.standing.clone(),
-        guards: BTreeMap::new(),
     };
-    Ok(Governance::start(&parts.tree.group("governance"), parts.arbiter, options))
+    Governance::start(&parts.tree.group("governance"), parts.arbiter, options)
 }
 
 /// Returns the caller of an admitted request as governance sees it.

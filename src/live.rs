@@ -6,10 +6,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use muster_core::audit::{AuditEntry, Outcome};
 use muster_gateway::Chain;
 use muster_providers::{EMBEDDED_PROVIDER, Registry};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 use utoipa::ToSchema;
 
@@ -68,6 +69,29 @@ impl Reloaded {
 }
 
 impl App {
+    /// Reads the settings again and logs what changed.
+    ///
+    /// # Errors
+    /// A setting or file cannot be used, and nothing is changed; or it cannot be logged.
+    pub async fn reload_by(&self, actor: &str) -> Result<Reloaded, StartError> {
+        let done = self.reload().await;
+        let (outcome, details) = match &done {
+            Ok(done) => (Outcome::Ok, json!({ "reloaded": done.reloaded, "needs_restart": done.needs_restart })),
+            Err(error) => (Outcome::Failed, json!({ "error": error.to_string() })),
+        };
+        let entry = AuditEntry::new(self.clock.now(), actor, "settings.reloaded", "settings", details);
+        let logged = self.audit.append(&entry.with_outcome(outcome)).await;
+        logged.map_err(|error| StartError(format!("the settings were read, and this was not logged: {error}")))?;
+        if done.is_ok() {
+            self.record_reload(actor).await;
+        }
+        // A key that `muster audit rotate-key` announced is named in the log now.
+        if let Err(error) = self.audit.reload_keys().await {
+            tracing::error!(%error, "the keys of the audit log were not read again");
+        }
+        done
+    }
+
     /// Reads the settings again. Open connections, streams and calls continue with the old ones.
     ///
     /// # Errors
@@ -95,6 +119,10 @@ impl App {
             provider_setup::options(&config),
             Some(provider_setup::till(&config, &self.ledger, &self.clock)),
         );
+        // The file is the policy while there is no quorum, and is compared with it afterwards.
+        let policy = &self.oversight.policy;
+        policy.take_file(&config.governance.policy()).await.map_err(|error| refused(&error))?;
+        policy.freeze(config.governance.freeze);
         provider_setup::warn_of_missing_keys(chain.registry());
         self.live.send_replace(Arc::new(Live { config, source, chain, served }));
         tracing::info!(?reloaded, ?needs_restart, "settings reloaded");
@@ -122,7 +150,7 @@ fn merged(old: &Config, new: Config) -> Config {
         fallback: new.fallback,
         equivalent: new.equivalent,
         budget: new.budget,
-        governance: new.governance,
+        governance: old.governance.reloaded(new.governance),
         images: config::Images { fallback: new.images.fallback, ..old.images.clone() },
         models: new.models,
         medical: old.medical.reloaded(new.medical),

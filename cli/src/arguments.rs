@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::{
-    approvals, backup, doctor, firmware, keys, login, medical, models, monitor, service_accounts, signing, simulate,
+    approvals, audit, backup, doctor, firmware, keys, login, medical, models, monitor, service_accounts, signing, simulate,
     teams, users, verify,
 };
 
@@ -89,6 +89,9 @@ pub(crate) enum Command {
     /// Check every record of a backup or of the data directory of a stopped server.
     #[command(after_help = "Examples:\n  muster verify --data ./data\n  muster verify muster.backup --json")]
     Verify(verify::VerifyArgs),
+    /// Verify the audit log, watch that of a running server, rotate its key.
+    #[command(after_help = audit::EXAMPLES)]
+    Audit(audit::AuditArgs),
     /// Rewrite the store of a stopped server in less space.
     #[command(after_help = "Example:\n  muster compact --data ./data")]
     Compact(verify::CompactArgs),
@@ -140,6 +143,10 @@ pub struct ServeArgs {
     /// Address to listen on; overrides `server.listen`. Port 0 selects a free port.
     #[arg(long, value_name = "ADDR:PORT")]
     pub listen: Option<SocketAddr>,
+    /// Start although the audit log does not continue what was signed last, and say why: the next generation of the log
+    /// begins.
+    #[arg(long, value_name = "REASON")]
+    pub accept_rollback: Option<String>,
 }
 
 /// Arguments of `muster engine-worker`.

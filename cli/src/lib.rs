@@ -7,6 +7,7 @@
 
 mod approvals;
 mod arguments;
+mod audit;
 mod backup;
 mod connection;
 mod doctor;
@@ -98,6 +99,7 @@ pub fn run(environment: &Environment, server: &impl LocalServer) -> ExitCode {
         Command::Doctor(args) => doctor::run(&args, server),
         Command::Backup(args) => backup::backup(&args, environment, server),
         Command::Restore(args) => backup::restore(&args, environment, server),
+        Command::Audit(args) => audit::run(args, environment, server),
         Command::Verify(args) => verify::verify(&args, environment, server),
         Command::Compact(args) => verify::compact(&args, server),
         Command::Approvals(args) => approvals::run(args, environment),

@@ -1,4 +1,4 @@
-//! The events of governance: approvals, deciders, delegations.
+//! The events of governance: approvals, deciders, delegations, the policy, deploys, the audit log.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,16 @@ const fn row(
     EventRow { channels, names, summary, data: Data::Fields(schema), may_be_left_out: false }
 }
 
-pub(super) const EVENTS: [EventRow; 9] = [
+const fn audit(
+    names: &'static [&'static str],
+    summary: &'static str,
+    example: fn() -> Value,
+    types: fn() -> Value,
+) -> EventRow {
+    EventRow { channels: GOVERNANCE, names, summary, data: Data::Example(example, types), may_be_left_out: false }
+}
+
+pub(super) const EVENTS: [EventRow; 11] = [
     row(
         GOVERNANCE,
         &[
@@ -39,8 +48,21 @@ pub(super) const EVENTS: [EventRow; 9] = [
     row(GOVERNANCE, &["delegation.changed"], "A delegation was made or has ended", delegation),
     row(GOVERNANCE, &["policy.changed"], "Another policy is in force", policy),
     row(GOVERNANCE, &["deploy.recorded"], "Another program, or the same with other settings, runs", deploy),
+    audit(&["audit.checkpoint"], "Entries of the audit log were signed", checkpoint, || json!({})),
+    audit(&["audit.alarm"], "The audit log differs from what was made or signed of it", alarm, || {
+        let description = "Number of the entry, if it is known";
+        json!({ "seq": { "type": ["integer", "null"], "minimum": 0, "description": description } })
+    }),
     row(&["user:{id}"], &["approval.waiting"], "An approval waits for a decision that the user may make", waiting),
 ];
+
+fn checkpoint() -> Value {
+    json!({ "origin": "muster.example.org/audit/1", "size": 1042, "root": "ipgbVRHzl1UEZ648CS6WyZDRWJ/KHhcEPuUBa+oe8sE=" })
+}
+
+fn alarm() -> Value {
+    json!({ "at": "2026-11-26T02:00:00.000Z", "seq": 17, "what": "entry 17 is not the one whose hash is in the tree" })
+}
 
 fn risk() -> Value {
     json!({ "type": "string", "enum": ["low", "medium", "high", "critical"] })

@@ -22,7 +22,11 @@ pub(super) fn run(args: &ServeArgs) -> Result<(), String> {
     no_core_dumps::forbid();
     let bootstrap = config::bootstrap_key().map(|text| Token::parse(&text)).transpose();
     let bootstrap = bootstrap.map_err(|error| format!("MUSTER_BOOTSTRAP_KEY: {error}"))?;
-    let first = InitialCredentials { key: bootstrap, password: config::admin_password().map(|password| password.0) };
+    let first = InitialCredentials {
+        key: bootstrap,
+        password: config::admin_password().map(|password| password.0),
+        accept_rollback: args.accept_rollback.clone(),
+    };
     let served = actix_rt::System::new().block_on(serve(config, source, first));
     log.flush_all();
     served
@@ -43,6 +47,8 @@ async fn serve(config: Config, source: Source, first: InitialCredentials) -> Res
         println!("first administrator, shown this once: {FIRST_EMAIL} with the password {password}");
     }
     let app = server.shared();
+    let recorded = app.clone();
+    actix_rt::spawn(async move { recorded.record_start().await });
     actix_rt::spawn(async move { welcome(&app, &url, first_key.as_deref()).await });
     server.run().await.map_err(|error| error.to_string())
 }

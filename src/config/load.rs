@@ -222,6 +222,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     config.feed.check()?;
     config.incidents.check()?;
     config.firmware.check()?;
+    config.governance.check()?;
     config.devices.check()?;
     config.governance.check()?;
     config.engines.check()?;

@@ -31,7 +31,7 @@ pub use devices::Devices;
 pub use engines::{Engines, Workspace};
 pub use feed::Feed;
 pub use firmware::Firmware;
-pub use governance::Governance;
+pub use governance::{Governance, WitnessSetting};
 pub use images::{ImageFallback, Images};
 pub use incidents::Incidents;
 pub use llm::Llm;

@@ -28,7 +28,7 @@ use muster_identity::{By, Person, missing_permission};
 use muster_limits::{AdmissionPart, Estimate};
 
 pub use access::{
-    Access, Admin, AgentsControl, AgentsRead, AgentsRun, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, AuditRead,
+    Access, Admin, AgentsControl, AgentsRead, AgentsRun, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, AuditErase, AuditRead,
     Callers, ChatA, ChatAgent, ChatB, DeviceOrPerson, DevicesCommand, DevicesRead, DevicesWrite, EnginesRead,
     EnginesRun, FirmwareApprove, FirmwareExecute, FirmwareRead, FirmwareWrite, IncidentsRead, IncidentsWrite,
     Listening, MedicalCancer, MedicalChat, MedicalConversations, MedicalProtocols, MedicalStatus, MemoryForget,

@@ -16,10 +16,11 @@ use muster_seal::{CHUNK, Passphrase, Sealer, sealed_size};
 use serde_json::Value;
 
 use crate::app::App;
+use crate::audit_log;
 use crate::error::HttpError;
 use crate::error::sets::{Agent, BodyErrors, Internal, ReadErrors};
 use crate::governance;
-use crate::guard::{Admin, Guarded, Sent, SuperAdmin};
+use crate::guard::{Admin, Guarded, Sent, SuperAdmin, caller_of};
 use crate::live::Reloaded;
 
 /// Bytes of the backup that are read and encrypted at a time.
@@ -49,6 +50,7 @@ pub async fn backup(
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
+    let by = caller_of(&http)?.key.id.clone();
     let passphrase = Passphrase::new(&request.body.passphrase)
         .map_err(|error| Error::field(Kind::Invalid, &["body", "passphrase"], error.to_string(), Value::Null))?;
     let internal = |error: &dyn std::fmt::Display| Error::new(Kind::Internal, error.to_string());
@@ -60,6 +62,8 @@ pub async fn backup(
     // The key is derived off the threads that serve requests, and before commits wait for the snapshot.
     let sealer = web::block(move || Sealer::new(&passphrase)).await.map_err(|error| internal(&error))?;
     let sealer = sealer.map_err(|error| internal(&error))?;
+    // Logged before it is taken: the backup has the entry, and nothing is handed out that is not logged.
+    audit_log::log(&app.audit, app.clock.now(), &by, "backup.created", "store", Value::Null).await?;
     let backup = app.backup().await?;
     let size = sealed_size(backup.bytes);
     let header = Bytes::copy_from_slice(sealer.header());
@@ -115,8 +119,12 @@ impl Sealing {
 #[utoipa::path(post, path = "/api/v1/admin/reload", tag = "admin", operation_id = "reload_settings",
     responses((status = 200, description = "The settings that changed and those that need a restart", body = Reloaded),
         ReadErrors<Agent>))]
-pub async fn reload(_guard: Guarded<Admin>, app: web::Data<App>) -> Result<web::Json<Reloaded>, HttpError> {
-    let reloaded = app.reload().await;
+pub async fn reload(
+    _guard: Guarded<Admin>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<web::Json<Reloaded>, HttpError> {
+    let reloaded = app.reload_by(&caller_of(&http)?.key.id).await;
     Ok(web::Json(
         reloaded
             .map_err(|error| HttpError(Error::field(Kind::Invalid, &["settings"], error.to_string(), Value::Null)))?,

@@ -42,7 +42,6 @@ pub struct Oversight {
 pub(crate) struct Dependencies<'a> {
     pub(crate) store: &'a StoreHandle,
     pub(crate) clock: &'a Clock,
-    pub(crate) ledger: &'a Ledger,
     pub(crate) live: &'a LiveReader,
     pub(crate) health: &'a Health,
     pub(crate) audit: &'a Audit,
@@ -70,7 +69,7 @@ impl Oversight {
     /// # Errors
     /// The controls, which are part of the program, are not valid.
     pub(crate) fn start(dependencies: Dependencies<'_>, closes: Closes) -> Result<Self, StartError> {
-        let Dependencies { store, clock, ledger: _, live, health, audit, standing, governance, policy, publisher } =
+        let Dependencies { store, clock, live, health, audit, standing, governance, policy, publisher } =
             dependencies;
         let deploys = Deploys::new(store, clock, Some(publisher));
         let sources = Sources {
@@ -93,6 +92,8 @@ impl Oversight {
 impl App {
     /// Records that this program runs, beside the requests that are served: its file takes a while to hash.
     pub(crate) async fn record_start(&self) {
+        // A reload meanwhile is recorded after it.
+        let _turn = self.reloading.lock().await;
         let recorded = async {
             let program = running(&self.live().config).await?;
             self.oversight.deploys.start(program, &self.oversight.policy.now().id).await

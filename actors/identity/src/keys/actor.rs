@@ -183,6 +183,12 @@ impl KeyActor {
         self.options.standing.get().clear(need, requester, permit, self.now())
     }
 
+    /// Returns the write of an audit entry about a key, which has the hash of what it allows now.
+    fn audit_key(&self, issuer: &KeyIssuer, action: &str, key: &KeyRecord, details: Value) -> Result<Vec<Op>, Error> {
+        let entry = AuditEntry::new(self.now(), issuer.id(), action, &key.id, details);
+        Ok(vec![entry.after(&key.allows()).op()?])
+    }
+
     /// Returns the write of an audit entry.
     fn audit(&self, issuer: &KeyIssuer, action: &str, resource: &str, details: Value) -> Result<Vec<Op>, Error> {
         Ok(vec![AuditEntry::new(self.now(), issuer.id(), action, resource, details).op()?])
@@ -201,7 +207,7 @@ impl KeyActor {
         let cleared = self.clear(guards::of_new(&record), &create.issuer, create.permit)?;
         let details =
             json!({ "name": record.name, "owner": record.owner, "scopes": record.scopes, "roles": record.roles });
-        let ops = self.audit(&create.issuer, "key_created", &record.id, cleared.annotate(details))?;
+        let ops = self.audit_key(&create.issuer, "key_created", &record, cleared.annotate(details))?;
         self.put_cleared(&record, ops, cleared)?;
         let created = CreatedKey { record, key, replayed: false };
         if let Some(request) = &create.idempotency {
@@ -214,7 +220,7 @@ impl KeyActor {
         self.admit()?;
         let record = self.state.revoke(&id, &issuer, self.now())?;
         if self.state.get(&id).is_some_and(|before| before.version != record.version) {
-            let ops = self.audit(&issuer, "key_revoked", &id, Value::Null)?;
+            let ops = self.audit_key(&issuer, "key_revoked", &record, Value::Null)?;
             self.put(&record, ops)?;
         }
         Ok(record)
@@ -228,7 +234,7 @@ impl KeyActor {
         };
         let cleared = self.clear(guards::of_change(&before, &record, &self.options.standing.get()), &issuer, permit)?;
         let details = cleared.annotate(differences(&*before, &*record));
-        let ops = self.audit(&issuer, "key_edited", &id, details)?;
+        let ops = self.audit_key(&issuer, "key_edited", &record, details)?;
         self.put_cleared(&record, ops, cleared)?;
         Ok(record)
     }
@@ -296,7 +302,7 @@ impl KeyActor {
         let key = Token { lookup: record.lookup.clone(), ..new };
         let record = Arc::new(record);
         let cleared = self.clear(guards::of_rotation(&record, &issuer), &issuer, permit)?;
-        let ops = self.audit(&issuer, "key_rotated", &id, cleared.annotate(Value::Null))?;
+        let ops = self.audit_key(&issuer, "key_rotated", &record, cleared.annotate(Value::Null))?;
         self.put_cleared(&record, ops, cleared)?;
         Ok(CreatedKey { record, key, replayed: false })
     }
