@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use muster_core::Error;
 use muster_core::page::PageParams;
-use muster_governance::{
-    ApprovalFilter, ApprovalState, Governance, GovernanceCaller, RequesterKind, RequesterRecord,
-};
+use muster_governance::{ApprovalFilter, ApprovalState, Governance, GovernanceCaller, RequesterKind, RequesterRecord};
 
 /// Action of the approval of a release. Its resource is the SHA-256 of the program's file.
 const RELEASE: &str = "deploy.release";

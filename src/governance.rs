@@ -19,11 +19,11 @@ use muster_core::principal::UserRole;
 use muster_core::supervise::Tree;
 use muster_core::{Clock, Error, Kind};
 use muster_feed::Feed;
-use muster_governance::{
-    ApprovalView, Conditions, Governance, GovernanceCaller, GovernanceOptions, NewApproval, NonceKey,
-    RequesterKind, RequesterRecord, SessionFacts, payload_sha256,
-};
 use muster_governance::policy::PolicyService;
+use muster_governance::{
+    ApprovalView, Conditions, Governance, GovernanceCaller, GovernanceOptions, NewApproval, NonceKey, RequesterKind,
+    RequesterRecord, SessionFacts, payload_sha256,
+};
 use muster_identity::keys::{KeyRecord, Role};
 use muster_identity::{By, Identity};
 use muster_store::{Batch, StoreError, StoreHandle};

@@ -70,8 +70,14 @@ async fn the_policy_is_read_tried_and_replaced() {
     let (admin, auditor) = (muster.admin().await, muster.person("otto", "auditor").await);
     let before = read(&auditor, "/policy").await;
     assert_eq!(before["quorum"], json!(["security", "operations"]));
-    assert_eq!((&before["source"], &before["like_file"], &before["version"]), (&json!("file"), &json!(true), &json!(1)));
-    assert_eq!(before["in_force"]["firmware.rollout"], json!({ "risk": "high", "roles": ["security", "operations"], "over": 100 }));
+    assert_eq!(
+        (&before["source"], &before["like_file"], &before["version"]),
+        (&json!("file"), &json!(true), &json!(1))
+    );
+    assert_eq!(
+        before["in_force"]["firmware.rollout"],
+        json!({ "risk": "high", "roles": ["security", "operations"], "over": 100 })
+    );
     assert!(before["veto"].as_str().unwrap().contains("no-audit"));
 
     let check = async |body: &Value| auditor.post(&format!("{G}/policy/check"), body).await;
@@ -89,7 +95,12 @@ async fn the_policy_is_read_tried_and_replaced() {
     assert_eq!(judged["rules"], json!([{ "rule": "sum", "hard": false }]), "a rule that errs vetoes");
     let wrong = "forbid (principal, action, resource) when { context.blasts > 5 };";
     let refused = check(&json!({ "veto": wrong, "request": request(5) })).await;
-    assert_eq!((refused.status, &refused.json()["detail"][0]["loc"]), (422, &json!(["body", "veto"])), "{}", refused.text);
+    assert_eq!(
+        (refused.status, &refused.json()["detail"][0]["loc"]),
+        (422, &json!(["body", "veto"])),
+        "{}",
+        refused.text
+    );
 
     let policy = json!({ "guards": { "tasks.kill": { "over": 7, "risk": "high" } }, "veto": text });
     let put = async |client: &Client, body: &Value| {
@@ -183,7 +194,10 @@ async fn spending_has_rows_budgets_and_closes_that_are_entries_of_the_log() {
     muster.app.oversight.closes.close_due().await.unwrap();
     let closes = by("day").await["closes"].as_array().unwrap().clone();
     assert!(!closes.is_empty(), "two days are over");
-    assert_eq!((&closes[0]["nanos"], &closes[0]["rows"], &closes[0]["matches"]), (&json!(1_750_000_000), &json!(2), &json!(true)));
+    assert_eq!(
+        (&closes[0]["nanos"], &closes[0]["rows"], &closes[0]["matches"]),
+        (&json!(1_750_000_000), &json!(2), &json!(true))
+    );
     for close in &closes {
         let entry = muster.app.audit.entry(close["seq"].as_u64().unwrap()).await.unwrap().entry;
         assert_eq!((entry.action.as_str(), entry.resource.as_str()), ("ledger.close", close["day"].as_str().unwrap()));
@@ -238,19 +252,29 @@ async fn deploys_are_recorded_with_their_end() {
     let folder = tempfile::tempdir().unwrap();
     let list = async |client: &Client, count: usize| {
         let path = format!("{G}/deploys");
-        let found = until(client, &path, |found| found["deploys"].as_array().is_some_and(|all| all.len() == count)).await;
+        let found =
+            until(client, &path, |found| found["deploys"].as_array().is_some_and(|all| all.len() == count)).await;
         found["deploys"].as_array().unwrap().clone()
     };
     let (mut server, client) = process::start(folder.path(), SETTINGS);
     let first = list(&client, 1).await;
     let program = std::fs::read(env!("CARGO_BIN_EXE_muster")).unwrap();
-    let hash: String = <sha2::Sha256 as sha2::Digest>::digest(program).iter().map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!((&first[0]["binary_sha256"], &first[0]["end"], &first[0]["previous"]), (&json!(hash), &json!(null), &json!(null)));
+    let hash: String =
+        <sha2::Sha256 as sha2::Digest>::digest(program).iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(
+        (&first[0]["binary_sha256"], &first[0]["end"], &first[0]["previous"]),
+        (&json!(hash), &json!(null), &json!(null))
+    );
     assert_eq!(first[0]["version"], env!("CARGO_PKG_VERSION"));
     // Other settings, by a reload.
     std::fs::write(folder.path().join("config.toml"), format!("{SETTINGS}[governance]\nfreeze = true\n")).unwrap();
     let reloaded = client.post("/api/v1/admin/reload", &json!({})).await;
-    assert_eq!((reloaded.status, &reloaded.json()["reloaded"]), (200, &json!(["governance.freeze"])), "{}", reloaded.text);
+    assert_eq!(
+        (reloaded.status, &reloaded.json()["reloaded"]),
+        (200, &json!(["governance.freeze"])),
+        "{}",
+        reloaded.text
+    );
     let two = list(&client, 2).await;
     assert_eq!((&two[0]["previous"], &two[1]["end"]), (&first[0]["id"], &json!("clean")));
     assert_ne!(two[0]["config_sha256"], two[1]["config_sha256"]);
@@ -299,8 +323,7 @@ async fn health_reports_an_index_that_lacks_what_the_store_has() {
     opened.store.close();
     drop(opened);
     let muster = Muster::start_in(data, SETTINGS);
-    let report =
-        until(&muster.client(), "/api/health", |report| status(report) == Some(json!("degraded"))).await;
+    let report = until(&muster.client(), "/api/health", |report| status(report) == Some(json!("degraded"))).await;
     let problem = report["problems"]["search-index"].as_str().unwrap();
     assert!(problem.starts_with("the index has 0 entries, the store 3"), "{problem}");
 }

@@ -138,7 +138,9 @@ mod tests {
         assert!(read.check().is_ok());
         assert_eq!(read.guards[&GuardedAction::FirmwareRollout].over, Some(500));
         assert_eq!(refused("quorum = []"), "governance.quorum: takes 1 to 8 roles of security, operations");
-        assert!(refused("[guards.\"role.grant\"]\nroles = [\"security\"]").starts_with("governance.guards.role.grant: "));
+        assert!(
+            refused("[guards.\"role.grant\"]\nroles = [\"security\"]").starts_with("governance.guards.role.grant: ")
+        );
         let rule = "veto = 'forbid (principal, action, resource) when { context.blasts > 1 };'";
         let why = refused(rule);
         assert!(why.starts_with("governance.veto: rule policy0: ") && why.contains("blasts"), "{why}");

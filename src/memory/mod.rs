@@ -126,6 +126,12 @@ pub struct SearchIndex {
     store: StoreHandle,
 }
 
+impl std::fmt::Debug for SearchIndex {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SearchIndex").field("index", &self.index).finish_non_exhaustive()
+    }
+}
+
 impl SearchIndex {
     /// Returns the number of entries in the store and in the index.
     ///

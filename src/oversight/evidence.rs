@@ -31,7 +31,6 @@ const DEPLOYS: usize = 50;
 const EXCEPTION: &str = "compliance.except";
 
 /// Where evidence is.
-#[derive(Debug)]
 pub(super) struct Sources {
     pub(super) live: LiveReader,
     pub(super) health: Health,
@@ -44,7 +43,6 @@ pub(super) struct Sources {
     pub(super) clock: Clock,
 }
 
-#[derive(Debug)]
 pub(super) struct ServerEvidence(pub(super) Sources);
 
 /// Number, places and time of the entries found so far.
@@ -84,9 +82,7 @@ impl Sources {
         let policy = self.policy.now();
         let count = match name {
             "deciders" => self.standing.get().deciders.len() as u64,
-            "policy-by-approval" => {
-                u64::from(policy.source == PolicySource::Store && policy.approval.is_some())
-            }
+            "policy-by-approval" => u64::from(policy.source == PolicySource::Store && policy.approval.is_some()),
             "policy-unlike-file" => u64::from(!policy.like_file),
             "audit-copies" => {
                 let view = self.audit.view();
@@ -96,9 +92,8 @@ impl Sources {
             "approved-deploys" => {
                 let page = self.deploys.list(PageParams { limit: DEPLOYS, after: None }).await?;
                 let approvals = approved::releases(&self.governance).await?;
-                let is = |deploy: &&muster_governance::deploy::Deploy| {
-                    approvals.contains_key(&deploy.program.binary_sha256)
-                };
+                let is =
+                    |deploy: &&muster_governance::deploy::Deploy| approvals.contains_key(&deploy.program.binary_sha256);
                 page.items.iter().filter(is).count() as u64
             }
             "closes-unlike-ledger" => {

@@ -8,7 +8,6 @@ use muster_core::guard::{GuardedAction, QuorumRole, VetoFacts, VetoingRule};
 use muster_core::ids::{IdKind, new_id};
 use muster_core::journal::Journalled;
 use muster_core::{Error, Kind, Millis};
-use muster_store::Expect;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 

@@ -1,4 +1,4 @@
-//! Bounds of a text, checked before Cedar's recursive reader sees it.
+//! Bounds of a text, checked before the recursive reader sees it.
 
 use crate::error::PolicyError;
 
@@ -50,11 +50,6 @@ fn skip_string(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) -> usi
         }
     }
     lines
-}
-
-/// Returns the number of the line that contains a byte.
-pub(crate) fn line_of(text: &str, offset: usize) -> usize {
-    text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
 }
 
 #[cfg(test)]

@@ -17,17 +17,14 @@ pub enum PolicyError {
         /// Number of the line, from 1.
         line: usize,
     },
-    /// The text is not Cedar.
+    /// The text is not Cedar, or has a part of it that is not taken here.
     #[error("line {line}: {why}")]
     Syntax {
         /// Number of the line, from 1.
         line: usize,
-        /// What Cedar says of it.
+        /// What was expected.
         why: String,
     },
-    /// A rule has slots such as `?principal`: nothing fills them.
-    #[error("rule {0}: templates are not taken, because nothing fills their slots")]
-    Template(String),
     /// An `@id` is empty, too long or has characters that cannot be shown.
     #[error("@id {0:?} takes 1 to 64 of the characters a-z, A-Z, 0-9, `-`, `_` and `.`")]
     Id(String),
@@ -35,10 +32,12 @@ pub enum PolicyError {
     #[error("two rules have the @id {0:?}")]
     DuplicateId(String),
     /// A rule does not fit the schema: it would err, or compares what cannot be equal.
-    #[error("rule {rule}: {why}")]
+    #[error("rule {rule}, line {line}: {why}")]
     Invalid {
-        /// Its `@id`, else its number in the text.
+        /// Its `@id`, else `policy` and its number in the text.
         rule: String,
+        /// Line on which it begins.
+        line: usize,
         /// What is wrong with it.
         why: String,
     },

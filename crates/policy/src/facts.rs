@@ -1,6 +1,5 @@
 //! What rules decide about.
 
-use cedar_policy::{Context, EntityId, EntityTypeName, EntityUid, Request, RestrictedExpression};
 use serde::{Deserialize, Serialize};
 
 /// The request that rules judge, and what is known of it. `rules/schema.cedarschema` says the meaning of each member.
@@ -23,52 +22,84 @@ pub struct Facts {
     pub frozen: bool,
 }
 
-/// Names of the entity types, parsed once.
-#[derive(Debug, Clone)]
-pub(crate) struct Types {
-    pub(crate) principal: EntityTypeName,
-    pub(crate) action: EntityTypeName,
-    pub(crate) resource: EntityTypeName,
+/// Type of a fact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fact {
+    Flag,
+    Count,
 }
 
-impl Types {
-    pub(crate) fn new() -> Option<Self> {
-        Some(Self {
-            principal: "Principal".parse().ok()?,
-            action: "Action".parse().ok()?,
-            resource: "Resource".parse().ok()?,
+/// A fact's value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FactValue {
+    Flag(bool),
+    Count(u64),
+}
+
+/// Names and types of the context.
+const FACTS: [(&str, Fact); 10] = [
+    ("frozen", Fact::Flag),
+    ("risk", Fact::Count),
+    ("bound", Fact::Flag),
+    ("session_s", Fact::Count),
+    ("critical_incident", Fact::Flag),
+    ("blast", Fact::Count),
+    ("budget_pct", Fact::Count),
+    ("rejected_1h", Fact::Flag),
+    ("vetoed_1h", Fact::Count),
+    ("audit_ok", Fact::Flag),
+];
+
+/// Returns the type of a fact.
+pub(crate) fn fact_kind(name: &str) -> Result<Fact, String> {
+    if name.is_empty() {
+        return Err("`context` alone cannot be used: name one of its members".to_owned());
+    }
+    let found = FACTS.into_iter().find(|(known, _)| *known == name).map(|(_, kind)| kind);
+    found.ok_or_else(|| {
+        let known: Vec<_> = FACTS.iter().map(|(known, _)| *known).collect();
+        format!("the context has no `{name}`, but {}", known.join(", "))
+    })
+}
+
+impl Facts {
+    /// Returns a member of the context.
+    pub(crate) fn fact(&self, name: &str) -> Option<FactValue> {
+        Some(match name {
+            "frozen" => FactValue::Flag(self.frozen),
+            "risk" => FactValue::Count(self.risk.into()),
+            "bound" => FactValue::Flag(self.bound),
+            "session_s" => FactValue::Count(self.session_s),
+            "critical_incident" => FactValue::Flag(self.critical_incident),
+            "blast" => FactValue::Count(self.blast),
+            "budget_pct" => FactValue::Count(self.budget_pct),
+            "rejected_1h" => FactValue::Flag(self.rejected_1h),
+            "vetoed_1h" => FactValue::Count(self.vetoed_1h),
+            "audit_ok" => FactValue::Flag(self.audit_ok),
+            _ => return None,
         })
     }
 }
 
-impl Facts {
-    /// Returns the request in Cedar's terms; `None` if Cedar refuses it.
-    pub(crate) fn request(&self, types: &Types) -> Option<Request> {
-        // A count beyond Cedar's integers is as large as can be.
-        let long = |count: u64| RestrictedExpression::new_long(i64::try_from(count).unwrap_or(i64::MAX));
-        let flag = RestrictedExpression::new_bool;
-        let pairs = [
-            ("frozen", flag(self.frozen)),
-            ("risk", long(u64::from(self.risk))),
-            ("bound", flag(self.bound)),
-            ("session_s", long(self.session_s)),
-            ("critical_incident", flag(self.critical_incident)),
-            ("blast", long(self.blast)),
-            ("budget_pct", long(self.budget_pct)),
-            ("rejected_1h", flag(self.rejected_1h)),
-            ("vetoed_1h", long(self.vetoed_1h)),
-            ("audit_ok", flag(self.audit_ok)),
-        ];
-        let context = Context::from_pairs(pairs.map(|(name, value)| (name.to_owned(), value))).ok()?;
-        let entity =
-            |kind: &EntityTypeName, id: &str| EntityUid::from_type_name_and_id(kind.clone(), EntityId::new(id));
-        Request::new(
-            entity(&types.principal, &self.requester),
-            entity(&types.action, &self.action),
-            entity(&types.resource, &self.resource),
-            context,
-            None,
-        )
-        .ok()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The schema is what other programs check rules against.
+    #[test]
+    fn the_schema_has_these_facts() {
+        let described = crate::SCHEMA.lines().filter_map(|line| {
+            let (name, kind) = line.trim().strip_suffix(',')?.split_once(": ")?;
+            let kind = match kind {
+                "Bool" => Fact::Flag,
+                "Long" => Fact::Count,
+                _ => return None,
+            };
+            Some((name, kind))
+        });
+        assert!(described.eq(FACTS));
+        for (name, kind) in FACTS {
+            assert_eq!(fact_kind(name), Ok(kind));
+        }
     }
 }

@@ -1,24 +1,17 @@
 //! Compiled rules and their judgement.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use cedar_policy::{
-    AuthorizationError, Authorizer, Decision, Entities, ParseErrors, Policy, PolicyId, PolicySet, ValidationMode,
-    Validator,
-};
-use miette::Diagnostic;
-
+use crate::ast::{Effect, Expr, Rule, Scope};
 use crate::bounds::{self, MAX_RULES};
 use crate::error::PolicyError;
-use crate::facts::{Facts, Types};
-use crate::schema;
+use crate::evaluate::Request;
+use crate::facts::Facts;
+use crate::{SCHEMA, check, parser};
 
 /// Name of the veto where the text has `permit` rules and none of them covers the request.
 pub const NO_PERMIT: &str = "no-permit";
-/// Name of the veto where the facts cannot be judged at all.
-const UNJUDGED: &str = "unjudged";
-/// Stands in front of a text that permits nothing itself.
-const PERMIT_ALL: &str = "permit (principal, action, resource);";
 
 /// A rule that forbids a request.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,157 +24,134 @@ pub struct Veto {
     pub error: Option<String>,
 }
 
-/// Rules that are ready to judge. Cheap to share, immutable.
-#[derive(Clone)]
+/// Rules that are ready to judge. Cheap to clone, immutable.
+#[derive(Debug, Clone)]
 pub struct Rules {
-    set: PolicySet,
-    names: BTreeMap<PolicyId, RuleName>,
-    types: Types,
-    warnings: Vec<String>,
+    rules: Arc<[NamedRule]>,
+    warnings: Arc<[String]>,
 }
 
-#[derive(Debug, Clone)]
-struct RuleName {
+#[derive(Debug)]
+struct NamedRule {
     id: String,
     hard: bool,
-}
-
-impl std::fmt::Debug for Rules {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Rules").field("names", &self.names).finish_non_exhaustive()
-    }
+    rule: Rule,
 }
 
 /// Compiles a text of rules.
 ///
-/// A text without a `permit` begins with one for everything, so that its `forbid` rules alone say what is vetoed.
+/// A text without a `permit` permits everything that it does not forbid, so that its `forbid` rules alone say what is vetoed.
 ///
 /// # Errors
 /// The text is out of bounds, is not Cedar, or does not fit the schema.
 pub fn compile(text: &str) -> Result<Rules, PolicyError> {
     bounds::check(text)?;
-    let mut set: PolicySet = text.parse().map_err(|errors| syntax(text, &errors))?;
-    if let Some(template) = set.templates().next() {
-        return Err(PolicyError::Template(template.id().to_string()));
+    let parsed = parser::rules(text)?;
+    if parsed.len() > MAX_RULES {
+        return Err(PolicyError::TooManyRules(parsed.len()));
     }
-    let count = set.num_of_policies();
-    if count > MAX_RULES {
-        return Err(PolicyError::TooManyRules(count));
-    }
-    let names = names(&set)?;
-    if !set.policies().any(|policy| policy.effect() == cedar_policy::Effect::Permit) {
-        let permit = Policy::parse(Some(PolicyId::new("permit-all")), PERMIT_ALL);
-        let permit = permit.map_err(|errors| syntax(PERMIT_ALL, &errors))?;
-        set.add(permit).map_err(|error| PolicyError::DuplicateId(error.to_string()))?;
-    }
-    let warnings = validate(&set, &names)?;
-    let types = Types::new().ok_or_else(|| PolicyError::Syntax { line: 1, why: "has no types".to_owned() })?;
-    Ok(Rules { set, names, types, warnings })
-}
-
-/// Returns the names of all rules by Cedar's own.
-fn names(set: &PolicySet) -> Result<BTreeMap<PolicyId, RuleName>, PolicyError> {
-    let (mut names, mut seen) = (BTreeMap::new(), BTreeSet::new());
-    for policy in set.policies() {
-        let id = match policy.annotation("id") {
-            Some(id) => {
-                let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-                if !(1..=64).contains(&id.len()) || !id.chars().all(fits) {
-                    return Err(PolicyError::Id(id.chars().take(64).collect()));
-                }
-                id.to_owned()
-            }
-            None => policy.id().to_string(),
-        };
+    let (mut rules, mut seen, mut warnings) = (Vec::new(), BTreeSet::new(), Vec::new());
+    for (number, rule) in parsed.into_iter().enumerate() {
+        let id = id_of(&rule, number)?;
         if !seen.insert(id.clone()) {
             return Err(PolicyError::DuplicateId(id));
         }
-        let hard = policy.annotation("hard").is_some();
-        names.insert(policy.id().clone(), RuleName { id, hard });
+        check::rule(&rule).map_err(|why| PolicyError::Invalid { rule: id.clone(), line: rule.line, why })?;
+        for action in unguarded(&rule) {
+            warnings.push(format!("rule {id}: `{action}` is no action that this server guards"));
+        }
+        let hard = rule.annotations.iter().any(|(name, _)| name == "hard");
+        rules.push(NamedRule { id, hard, rule });
     }
-    Ok(names)
+    Ok(Rules { rules: rules.into(), warnings: warnings.into() })
 }
 
-/// Checks the rules against the schema and returns what is doubtful about them.
-fn validate(set: &PolicySet, names: &BTreeMap<PolicyId, RuleName>) -> Result<Vec<String>, PolicyError> {
-    let name = |id: &PolicyId| names.get(id).map_or_else(|| id.to_string(), |name| name.id.clone());
-    let schema =
-        schema::for_rules(set).map_err(|why| PolicyError::Invalid { rule: "of the schema".to_owned(), why })?;
-    let result = Validator::new(schema).validate(set, ValidationMode::Strict);
-    // The validator returns findings in no fixed order.
-    let mut errors: Vec<_> =
-        result.validation_errors().map(|error| (name(error.policy_id()), error.to_string())).collect();
-    errors.sort();
-    if let Some((rule, why)) = errors.into_iter().next() {
-        return Err(PolicyError::Invalid { rule, why });
+fn id_of(rule: &Rule, number: usize) -> Result<String, PolicyError> {
+    let Some((_, id)) = rule.annotations.iter().find(|(name, _)| name == "id") else {
+        return Ok(format!("policy{number}"));
+    };
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if (1..=64).contains(&id.len()) && id.chars().all(fits) {
+        Ok(id.clone())
+    } else {
+        Err(PolicyError::Id(id.chars().take(64).collect()))
     }
-    let mut warnings: Vec<String> =
-        result.validation_warnings().map(|warning| format!("rule {}: {warning}", name(warning.policy_id()))).collect();
-    warnings.sort();
-    Ok(warnings)
 }
 
-/// Returns the first error with its line.
-fn syntax(text: &str, errors: &ParseErrors) -> PolicyError {
-    let offset = errors.labels().and_then(|mut labels| labels.next()).map_or(0, |label| label.offset());
-    PolicyError::Syntax { line: bounds::line_of(text, offset), why: errors.to_string() }
+/// Returns the actions that a rule names and the schema does not list: approvals may be of any action.
+fn unguarded(rule: &Rule) -> BTreeSet<String> {
+    let known: BTreeSet<&str> = SCHEMA.split('"').skip(1).step_by(2).collect();
+    let mut named = BTreeSet::new();
+    if let Scope::OneOf(actions) = &rule.action {
+        named.extend(actions.iter().map(|action| action.id.clone()));
+    }
+    let mut pending: Vec<&Expr> = rule.conditions.iter().map(|condition| &condition.expression).collect();
+    while let Some(expression) = pending.pop() {
+        match expression {
+            Expr::Entity(entity) if entity.kind == "Action" => drop(named.insert(entity.id.clone())),
+            Expr::All(items) | Expr::Any(items) | Expr::Set(items) => pending.extend(items),
+            Expr::Not(one) | Expr::Negate(one) | Expr::Is(one, _) | Expr::IsEmpty(one) => pending.push(one),
+            Expr::Equal(left, right)
+            | Expr::NotEqual(left, right)
+            | Expr::Compare(_, left, right)
+            | Expr::In(left, right)
+            | Expr::Contains(left, right)
+            | Expr::ContainsAll(left, right)
+            | Expr::ContainsAny(left, right) => pending.extend([&**left, &**right]),
+            Expr::If(condition, then, other) => pending.extend([&**condition, &**then, &**other]),
+            Expr::Compute(first, further) => {
+                pending.push(first);
+                pending.extend(further.iter().map(|(_, item)| item));
+            }
+            _ => {}
+        }
+    }
+    named.retain(|action| !known.contains(action.as_str()));
+    named
 }
 
 impl Rules {
     /// Returns the rules that forbid a request, by name; none if it may proceed. A rule whose evaluation fails is one of
     /// them.
     pub fn judge(&self, facts: &Facts) -> Vec<Veto> {
-        let Some(request) = facts.request(&self.types) else {
-            return vec![Veto {
-                rule: UNJUDGED.to_owned(),
-                hard: true,
-                error: Some("the facts are refused".to_owned()),
-            }];
-        };
-        let response = Authorizer::new().is_authorized(&request, &self.set, &Entities::empty());
-        let diagnostics = response.diagnostics();
-        let mut vetoes: Vec<Veto> = diagnostics
-            .errors()
-            .map(|AuthorizationError::PolicyEvaluationError(error)| {
-                self.veto(error.policy_id(), Some(error.inner().to_string()))
-            })
-            .collect();
-        if response.decision() == Decision::Deny {
-            vetoes.extend(diagnostics.reason().map(|id| self.veto(id, None)));
-            if vetoes.is_empty() {
-                vetoes.push(Veto { rule: NO_PERMIT.to_owned(), hard: false, error: None });
+        let request = Request::new(facts);
+        let (mut vetoes, mut permits, mut permitted) = (Vec::new(), 0_usize, false);
+        for NamedRule { id, hard, rule } in self.rules.iter() {
+            let veto = |error| Veto { rule: id.clone(), hard: *hard, error };
+            permits += usize::from(rule.effect == Effect::Permit);
+            match (request.satisfies(rule), rule.effect) {
+                (Ok(true), Effect::Permit) => permitted = true,
+                (Ok(true), Effect::Forbid) => vetoes.push(veto(None)),
+                (Ok(false), _) => {}
+                (Err(error), _) => vetoes.push(veto(Some(error))),
             }
+        }
+        if permits > 0 && !permitted && vetoes.is_empty() {
+            vetoes.push(Veto { rule: NO_PERMIT.to_owned(), hard: false, error: None });
         }
         vetoes.sort();
         vetoes
     }
 
-    fn veto(&self, id: &PolicyId, error: Option<String>) -> Veto {
-        match self.names.get(id) {
-            Some(RuleName { id, hard }) => Veto { rule: id.clone(), hard: *hard, error },
-            None => Veto { rule: id.to_string(), hard: false, error },
-        }
-    }
-
-    /// Returns what is doubtful about the rules, such as one that can never hit.
+    /// Returns what is doubtful about the rules, such as an action that nothing does.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
     /// Returns the names of all rules with `@hard`, in order.
     pub fn hard(&self) -> Vec<&str> {
-        let mut hard: Vec<_> = self.names.values().filter(|name| name.hard).map(|name| name.id.as_str()).collect();
+        let mut hard: Vec<_> = self.rules.iter().filter(|rule| rule.hard).map(|rule| rule.id.as_str()).collect();
         hard.sort_unstable();
         hard
     }
 
     /// Returns the number of rules in the text.
     pub fn len(&self) -> usize {
-        self.names.len()
+        self.rules.len()
     }
 
     /// Returns whether the text has no rule at all, so that nothing is vetoed.
     pub fn is_empty(&self) -> bool {
-        self.names.is_empty()
+        self.rules.is_empty()
     }
 }

@@ -100,6 +100,7 @@ fn rules_distinguish_actions_resources_and_requesters_whatever_their_characters(
         forbid (principal, action, resource) when { resource == Resource::"a\"b\\c\n" };
     "#;
     let rules = rules(text);
+    assert_eq!(rules.warnings(), ["rule new: `cluster.drain` is no action that this server guards"]);
     assert_eq!(hit(&rules, &facts()), ["one"]);
     assert_eq!(hit(&rules, &Facts { resource: "cj".to_owned(), ..facts() }), [""; 0]);
     assert_eq!(hit(&rules, &Facts { requester: "usr_2".to_owned(), ..facts() }), ["one", "two"]);
@@ -127,12 +128,37 @@ fn texts_that_are_no_rules_are_refused_with_the_place_and_the_reason() {
         message("\n\nforbid (principal, action);")
     );
     assert!(matches!(refused("permit (principal, action, resource)"), PolicyError::Syntax { line: 1, .. }));
-    let template = "permit (principal == ?principal, action, resource);";
-    assert!(matches!(refused(template), PolicyError::Template(_)));
+    for (other, what) in [
+        ("permit (principal == ?principal, action, resource);", "templates"),
+        ("permit (principal, action, resource) when { \"a\" like \"*\" };", "patterns"),
+        ("permit (principal, action, resource) when { ip(\"10.0.0.1\").isLoopback() };", "`ip`"),
+        ("permit (principal, action, resource) when { {\"a\": 1} == {\"a\": 1} };", "records"),
+        ("permit (principal, action, resource) when { principal.age > 1 };", "attributes"),
+        ("@id(\"a\") @id(\"b\") permit (principal, action, resource);", "twice"),
+    ] {
+        assert!(message(other).contains(what), "{}", message(other));
+    }
     // Members of the context are typed: a misspelt one would err, and veto every request.
     let rule = |condition: &str| format!("@id(\"x\") forbid (principal, action, resource) when {{ {condition} }};");
-    for wrong in ["context.blasts > 1", "context.blast > \"1\"", "context.frozen == 1", "resource.owner == principal"] {
-        let PolicyError::Invalid { rule, .. } = refused(&rule(wrong)) else { panic!("{wrong}") };
+    for wrong in [
+        "context.blasts > 1",
+        "context.blast > \"1\"",
+        "context.frozen == 1",
+        "resource == principal",
+        "context.blast",
+        "!context.risk",
+        "context == context",
+        "action in principal",
+        "[1].contains(true)",
+        "[1, true].contains(1)",
+        "1 + true > 0",
+        "if context.risk then true else false",
+        "if true then 1 else true",
+        "context.frozen < true",
+        "1 is Action",
+    ] {
+        let refused = refused(&rule(wrong));
+        let PolicyError::Invalid { rule, .. } = &refused else { panic!("{wrong}: {refused}") };
         assert_eq!(rule, "x");
     }
     assert!(message(&rule("context.blasts > 1")).contains("blast"), "{}", message(&rule("context.blasts > 1")));

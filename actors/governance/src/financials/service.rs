@@ -155,8 +155,7 @@ impl Closes {
             // Days sort before the key of the beginning.
             let last = store
                 .entries(Tree::Closes, Vec::new(), PageRequest::of(2).descending())
-                .filter(|entry| !matches!(entry, Ok((key, _)) if key == BEGIN))
-                .next()
+                .find(|entry| !matches!(entry, Ok((key, _)) if key == BEGIN))
                 .transpose()?;
             let last = last.and_then(|(key, _)| day_from(&String::from_utf8_lossy(&key)));
             Ok::<_, StoreError>(last.map(|day| day + 1).or(begin.map(|begin| begin.day)))
