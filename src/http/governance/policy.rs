@@ -48,10 +48,10 @@ pub struct JudgedRequest {
     #[request(chars = 1..=128, example = "firmware.rollout")]
     action: String,
     /// Identifier of what the action changes.
-    #[request(chars = 0..=500, default)]
+    #[request(chars = ..=500, default)]
     resource: String,
     /// Principal that requests it.
-    #[request(chars = 0..=200, default)]
+    #[request(chars = ..=200, default)]
     requester: String,
     /// Risk; by default that of a guarded action, `low` of others.
     risk: Option<Risk>,
