@@ -11,16 +11,14 @@ use muster_core::{Error, Kind, Millis};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::actor::{Change, GovernanceActor, LEASE, Lease, put_op};
+use crate::actor::{Change, GovernanceActor, put_op};
 use crate::approval::{
-    ApprovalEvent, ApprovalRecord, ApprovalState, DecisionKind, Facts, PayloadRecord, SignedBy, VetoRecord, apply,
-    effective_state, met_roles,
+    ApprovalEvent, ApprovalRecord, ApprovalState, DecisionKind, Facts, PayloadRecord, VetoRecord, apply, effective_state,
+    met_roles,
 };
 use crate::caller::GovernanceCaller;
-use crate::messages::{
-    Act, ApprovalAct, ApprovalView, DecisionRequest, NewApproval, Open, PrepareDecision, PrepareOpening, Prepared, Show,
-};
-use crate::signature::{self, NonceSubject, SignedDecision, canonical};
+use crate::messages::{Act, ApprovalAct, ApprovalView, NewApproval, Open, Show};
+use crate::signature::{self, NonceSubject, canonical};
 
 /// Largest payload, in bytes of its RFC 8785 form.
 const MAX_PAYLOAD: usize = 64 << 10;

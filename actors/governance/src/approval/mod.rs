@@ -14,4 +14,4 @@ pub use record::{
     RequesterKind, RequesterRecord, VetoRecord,
 };
 pub(crate) use state::met_roles;
-pub use state::{ApprovalEvent, BREAK_GLASS_TIME, REVIEW_TIME, SignedBy, apply, effective_state};
+pub use state::{ApprovalEvent, SignedBy, apply, effective_state};

@@ -2,6 +2,7 @@
 
 mod properties;
 
+use super::state::BREAK_GLASS_TIME;
 use super::*;
 use muster_core::Millis;
 use muster_core::guard::{QuorumRole, Risk, VetoingRule};
