@@ -29,8 +29,8 @@ use muster_store::{SledStore, StoreHandle};
 use muster_tasks::engine::{Engines, SandboxMode, SandboxStatus};
 use tokio::sync::{Mutex, Semaphore, watch};
 
-use crate::audit_log::{self, Refusals};
 use crate::agents::{AgentCommands, AgentPlatform, ControlledTasks, Dependencies as AgentDependencies};
+use crate::audit_log::{self, Refusals};
 use crate::body::BodyBudget;
 use crate::config::{Config, Source};
 use crate::disaster::{Dependencies, Disaster, DisasterCommands};
