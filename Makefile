@@ -12,11 +12,14 @@ MODEL ?= auto
 # Builds fail instead of changing Cargo.lock.
 LOCKED ?= --locked
 
+# What `GET /api/v1/governance/deploys` shows as the commit; a tree with changes is named as such.
+COMMIT = $(shell git describe --always --abbrev=40 --dirty --exclude='*' 2>/dev/null)
+
 TARGET := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
 PYTHON := .venv/bin/python
 # Tools in .venv and .tools take precedence over those of the machine.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
-BENCHED := muster-store muster-limits muster-feed muster-network muster-gateway muster-tasks muster-memory muster-models muster-medical muster-tlog
+BENCHED := muster-store muster-limits muster-feed muster-network muster-gateway muster-tasks muster-memory muster-models muster-medical muster-policy muster-tlog
 # Further arguments of the benchmarks: make bench BENCH_ARGS="--secs 5"
 BENCH_ARGS ?=
 # Duration of `make soak`, in minutes.
@@ -37,12 +40,12 @@ run: ## build and start the server; prints its address, an API key and a call to
 	@echo "== 2 of 3: embedded models"
 	@$(MAKE) --no-print-directory models
 	@echo "== 3 of 3: the server$$(test -x "$(TARGET)/local/muster" || echo ', the first time from nothing: some minutes')"
-	@cargo build --profile local $(LOCKED) --bin muster
+	@MUSTER_COMMIT="$(COMMIT)" cargo build --profile local $(LOCKED) --bin muster
 	@exec "$(TARGET)/local/muster" serve $(ARGS)
 
 .PHONY: release
 release: setup-build ## build target/release/muster for production: optimised across crates, a much longer build
-	@cargo build --release $(LOCKED) --bin muster
+	@MUSTER_COMMIT="$(COMMIT)" cargo build --release $(LOCKED) --bin muster
 	@echo "built $(TARGET)/release/muster"
 
 .PHONY: models
@@ -170,7 +173,7 @@ built: setup
 
 .PHONY: test-python
 test-python: built models-small ## test with the official Python clients, LangChain and a short soak (after test-rust)
-	@cargo build --quiet $(LOCKED) --workspace --example audit_export --example age_file
+	@cargo build --quiet $(LOCKED) --workspace --example audit_export --example age_file --example policy
 	@MUSTER_EXAMPLES="$(TARGET)/debug/examples" $(PYTEST) tests/openai_client tests/clients tests/governance
 
 .PHONY: test-journeys

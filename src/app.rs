@@ -6,23 +6,26 @@ use std::time::Duration;
 
 use actix_rt::Arbiter;
 use muster_audit::{Audit, LogProbe};
+use muster_core::guard::{StandingPublisher, StandingReader};
 use muster_core::health::Health;
 use muster_core::supervise::Tree;
 use muster_core::upkeep;
 use muster_core::{Clock, Millis};
-use muster_feed::{AGENTS, DISASTER, Feed, FeedOptions, Limits as FeedLimits};
+use muster_feed::{AGENTS, DISASTER, Feed};
 use muster_gateway::Chain;
+use muster_governance::Governance;
+use muster_governance::policy::PolicyService;
 use muster_identity::keys::{KeyActorOptions, Keys, Token};
-use muster_identity::{DeviceDirectory, Identity, IdentityOptions};
+use muster_identity::{DeviceDirectory, Identity, IdentityOptions, Independence};
 use muster_limits::ledger::{Ledger, LedgerOptions};
 use muster_limits::{Options as LimiterOptions, RateLimiter};
-use muster_models::{ChatModel, EmbedOptions, LocalEmbedder, LocalModel, ModelOptions, Selection};
+use muster_models::{ChatModel, EmbedOptions, LocalEmbedder, LocalModel};
 use muster_network::device::Devices;
 use muster_network::firmware::Firmwares;
 use muster_network::geofence::Geofences;
 use muster_network::incident::Incidents;
 use muster_providers::EmbeddedAdapter;
-use muster_store::{Options as StoreOptions, SledStore, StoreHandle};
+use muster_store::{SledStore, StoreHandle};
 use muster_tasks::engine::{Engines, SandboxMode, SandboxStatus};
 use tokio::sync::{Mutex, Semaphore, watch};
 
@@ -31,6 +34,7 @@ use crate::audit_log::{self, Refusals};
 use crate::body::BodyBudget;
 use crate::config::{Config, Source};
 use crate::disaster::{Dependencies, Disaster, DisasterCommands};
+use crate::governance::{self, GovernanceDependencies};
 use crate::images::Images;
 use crate::live::{Live, LiveReader};
 use crate::media::MediaParts;
@@ -38,6 +42,9 @@ use crate::media::translate::Translators;
 use crate::medical::{Dependencies as MedicalDependencies, Medical};
 use crate::memory::{Dependencies as MemoryDependencies, MemoryParts};
 use crate::otel::Otel;
+use crate::oversight::{self, Oversight};
+use crate::part_options::feed_options;
+pub use crate::part_options::{identity_options, model_options, store_options};
 use crate::snapshots;
 use crate::system_events::{EventSources, SystemEvents};
 use crate::telemetry::Metrics;
@@ -81,6 +88,10 @@ pub struct App {
     pub(crate) refusals: Arc<Refusals>,
     pub keys: Keys,
     pub identity: Identity,
+    pub governance: Governance,
+    pub oversight: Oversight,
+    /// By which guarded commands are decided that no actor owns.
+    pub(crate) standing: StandingReader,
     pub feed: Feed,
     pub sockets: Arc<Sockets>,
     pub incidents: Incidents,
@@ -162,7 +173,9 @@ impl App {
         let one = || handles.first().cloned().unwrap_or_else(Arbiter::current);
         let tree = Tree::new(Arbiter::current(), clock.clone());
 
-        let key_options = KeyActorOptions { store: Arc::clone(&store), clock: clock.clone() };
+        let standing = StandingPublisher::new();
+        let key_options =
+            KeyActorOptions { store: Arc::clone(&store), clock: clock.clone(), standing: standing.reader() };
         let keys = Keys::start(&tree.group("keys"), one(), key_options);
         let channels = DISASTER.iter().chain(AGENTS).copied().collect();
         let feed = Feed::start(&tree.group("feed"), one(), feed_options(&config, &store, &clock), channels)
@@ -171,14 +184,41 @@ impl App {
         let following = Arbiter::new();
         let audit = log.start(&tree.group("audit"), following.handle(), Some(feed.publisher()));
         let refusals = Arc::new(Refusals::start(audit.clone(), clock.clone()));
-        let people = IdentityOptions { publisher: Some(feed.publisher()), ..identity_options(&config, &clock) };
+        let people = IdentityOptions {
+            publisher: Some(feed.publisher()),
+            standing: standing.reader(),
+            ..identity_options(&config, &clock)
+        };
         let identity = Identity::start(&tree.group("identity"), one(), &store, people)
             .map_err(|error| failed("identity")(&error))?;
+        let file = config.governance.policy();
+        let policy = PolicyService::open(&store, &clock, standing.clone(), Some(feed.publisher()), &file)
+            .map_err(|error| failed("the governance policy")(&error))?;
+        policy.freeze(config.governance.freeze);
+        let parts = GovernanceDependencies {
+            tree: &tree,
+            arbiter: one(),
+            store: &store,
+            clock: &clock,
+            feed: &feed,
+            identity: &identity,
+            standing: &standing,
+            audit: &audit,
+            policy: &policy,
+        };
+        let governance = governance::start(parts);
         let socket_options = config.feed.options(&config.server.cors_origins);
         let arbiter_of = |nth: usize| handles.get(nth).cloned().unwrap_or_else(Arbiter::current);
         let other = arbiter_of(1);
-        let dependencies =
-            Dependencies { tree: &tree, arbiters: [one(), other], store: &store, clock: &clock, feed: &feed };
+        let dependencies = Dependencies {
+            tree: &tree,
+            arbiters: [one(), other],
+            store: &store,
+            clock: &clock,
+            feed: &feed,
+            standing: &standing.reader(),
+            independence: &Independence::new(identity.people(), standing.reader()),
+        };
         let disaster = Disaster::start(&config, &dependencies)?;
         let devices = disaster.devices.directory().clone();
         let authenticator =
@@ -237,6 +277,7 @@ impl App {
             live: &watched,
             keys: &keys,
             metrics: &metrics,
+            standing: standing.reader(),
         };
         let agency = AgentPlatform::start(&config, &dependencies)?;
         let dependencies = MemoryDependencies { tree: &tree, store: &store, clock: &clock, embedder: &embedder };
@@ -272,18 +313,30 @@ impl App {
             agents: agency.agents.clone(),
             tasks: agency.tasks.clone(),
             memory: memory.entries.clone(),
+            search_index: memory.search_index(),
             medical: medical.clone(),
             media: media.clone(),
             translators: translators.clone(),
             images: images.clone(),
             identity: identity.clone(),
+            governance: governance.clone(),
+            policy: policy.clone(),
             feed: feed.clone(),
             sockets: Arc::clone(&sockets),
             network: disaster.clone(),
         };
 
         let up = async {
-            tokio::join!(audit.up(), keys.up(), feed.up(), identity.up(), disaster.up(), limiter.up(), ledger.up());
+            tokio::join!(
+                audit.up(),
+                keys.up(),
+                feed.up(),
+                identity.up(),
+                governance.up(),
+                disaster.up(),
+                limiter.up(),
+                ledger.up()
+            );
             tokio::join!(engines.up(), agency.tasks.up(), memory.up(), images.pictures.up(), medical.up())
         };
         tokio::time::timeout(Duration::from_secs(30), up).await.map_err(|_| {
@@ -295,17 +348,32 @@ impl App {
         let first_key = first_key(&keys, first.key).await?;
         let first_password = identity.create_first(first.password).await;
         let first_password = first_password.map_err(|error| failed("the first administrator")(&error))?;
+        let closes = oversight::closes(&store, &clock, &ledger);
         upkeep::start(
             &tree.group("upkeep"),
             one(),
             agency
                 .upkeep(&feed, &clock, &watched)
                 .into_iter()
-                .chain([snapshots, refusal_counts(&refusals), memory.upkeep(), medical.upkeep(), medical.sweeping()])
+                .chain([snapshots, refusal_counts(&refusals), oversight::closing(&closes), memory.upkeep(), medical.upkeep(), medical.sweeping()])
                 .collect(),
         );
+        // While there is no quorum the settings file is the policy; whether there is one is known by now.
+        policy.take_file(&file).await.map_err(|error| failed("the governance policy")(&error))?;
         let breakers = live.borrow().chain.changes();
         let health = Health::start(&tree.group("health"), one(), probes::all(parts), clock.clone());
+        let dependencies = oversight::Dependencies {
+            store: &store,
+            clock: &clock,
+            live: &watched,
+            health: &health,
+            audit: &audit,
+            standing: standing.reader(),
+            governance: &governance,
+            policy,
+            publisher: feed.publisher(),
+        };
+        let oversight = Oversight::start(dependencies, closes)?;
         let events = SystemEvents { store: Arc::clone(&store), publisher: feed.publisher(), clock: clock.clone() };
         events.publish_from(EventSources { breakers, restarts: tree.restarts(), health: health.changes() });
         Ok(Self {
@@ -318,6 +386,9 @@ impl App {
             refusals,
             keys,
             identity,
+            governance,
+            oversight,
+            standing: standing.reader(),
             feed,
             sockets,
             device_directory: Arc::new(disaster.devices.directory().clone()),
@@ -398,6 +469,9 @@ impl App {
         if let Some(otel) = &self.otel {
             otel.stop().await;
         }
+        if let Err(error) = self.oversight.deploys.stop().await {
+            tracing::warn!(%error, "the stop was not recorded: the next start takes this one for killed");
+        }
         self.tree.stop().await;
         let sled = Arc::clone(&self.sled);
         // An error here would be a panic inside `close`; the store is closed by its drop in any case.
@@ -412,63 +486,6 @@ impl App {
     pub fn inject_model_panic(&self) {
         self.local.inject_panic();
     }
-}
-
-/// Returns the options of the embedded model.
-pub fn model_options(config: &Config) -> ModelOptions {
-    let selection = match config.llm.model.as_str() {
-        "auto" => Selection::Auto,
-        "none" => Selection::None,
-        path if path.contains('/') || path.ends_with(".gguf") => Selection::Path(path.into()),
-        id => Selection::Id(id.to_owned()),
-    };
-    let mut options = ModelOptions {
-        selection,
-        cache_dir: config.llm.cache.clone(),
-        slots: config.llm.slots,
-        context_per_slot: config.llm.context,
-        queue: config.llm.queue,
-        ..ModelOptions::default()
-    };
-    if config.llm.threads > 0 {
-        options.threads = config.llm.threads;
-    }
-    options
-}
-
-/// Returns the options of users, sessions and tokens.
-pub fn identity_options(config: &Config, clock: &Clock) -> IdentityOptions {
-    let auth = &config.auth;
-    IdentityOptions {
-        clock: clock.clone(),
-        publisher: None,
-        keys: config.store.path.join("signing"),
-        policy: auth.policy(),
-        issuer: auth.issuer.clone(),
-        lifetimes: auth.lifetimes(),
-        rates: auth.rates(),
-        hasher: auth.hasher(),
-        cores: std::thread::available_parallelism().map_or(1, usize::from),
-        bound_bearer: auth.bound(),
-    }
-}
-
-/// Returns the options of the live feed.
-fn feed_options(config: &Config, store: &StoreHandle, clock: &Clock) -> FeedOptions {
-    FeedOptions {
-        store: Arc::clone(store),
-        folder: config.store.path.join("feed"),
-        clock: clock.clone(),
-        boot_id: std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|id| id.trim().to_owned()),
-        limits: FeedLimits::default(),
-    }
-}
-
-/// Returns the options of the store.
-pub fn store_options(config: &Config) -> StoreOptions {
-    let mut options = StoreOptions::new(&config.store.path);
-    options.cache_bytes = config.store.cache_mib << 20;
-    options
 }
 
 /// Opens the store.

@@ -48,7 +48,7 @@ pub(crate) async fn open(
     OpenedLog::open(store, clock, options, || record_states(store)).await
 }
 
-/// Returns what each person, key and trust anchor in a store allows.
+/// Returns what each person, key and trust anchor in a store allows, and which policy is in force.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -58,7 +58,8 @@ pub(crate) fn record_states(store: &StoreHandle) -> Result<Vec<RecordState>, Sto
         UserRecord::all_that_is_allowed(store)?,
         SigningKey::all_that_is_allowed(store)?,
     ];
-    Ok(all.into_iter().flatten().map(|(resource, allows)| RecordState { resource, allows }).collect())
+    let policy = muster_governance::policy::recorded(store)?.map(|(resource, allows)| (resource.to_owned(), allows));
+    Ok(all.into_iter().flatten().chain(policy).map(|(resource, allows)| RecordState { resource, allows }).collect())
 }
 
 /// Appends an entry about something that writes nothing else. What cannot be logged is refused by the caller.

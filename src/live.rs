@@ -82,6 +82,9 @@ impl App {
         let entry = AuditEntry::new(self.clock.now(), actor, "settings.reloaded", "settings", details);
         let logged = self.audit.append(&entry.with_outcome(outcome)).await;
         logged.map_err(|error| StartError(format!("the settings were read, and this was not logged: {error}")))?;
+        if done.is_ok() {
+            self.record_reload(actor).await;
+        }
         // A key that `muster audit rotate-key` announced is named in the log now.
         if let Err(error) = self.audit.reload_keys().await {
             tracing::error!(%error, "the keys of the audit log were not read again");
@@ -116,6 +119,10 @@ impl App {
             provider_setup::options(&config),
             Some(provider_setup::till(&config, &self.ledger, &self.clock)),
         );
+        // The file is the policy while there is no quorum, and is compared with it afterwards.
+        let policy = &self.oversight.policy;
+        policy.take_file(&config.governance.policy()).await.map_err(|error| refused(&error))?;
+        policy.freeze(config.governance.freeze);
         provider_setup::warn_of_missing_keys(chain.registry());
         self.live.send_replace(Arc::new(Live { config, source, chain, served }));
         tracing::info!(?reloaded, ?needs_restart, "settings reloaded");
@@ -143,6 +150,7 @@ fn merged(old: &Config, new: Config) -> Config {
         fallback: new.fallback,
         equivalent: new.equivalent,
         budget: new.budget,
+        governance: old.governance.reloaded(new.governance),
         images: config::Images { fallback: new.images.fallback, ..old.images.clone() },
         models: new.models,
         medical: old.medical.reloaded(new.medical),
@@ -247,6 +255,7 @@ mod tests {
                     vec!["ocr"],
                     vec!["127.0.0.1:1"],
                     vec!["neural"],
+                    vec!["security"],
                 ];
                 lists.map(Toml::from).into()
             }

@@ -18,6 +18,8 @@ use muster_core::health::{Probe, ProbeResult};
 use muster_core::supervise::{ActorState, Tree};
 use muster_feed::Feed;
 use muster_gateway::{BreakerState, Chain, ProviderStatus};
+use muster_governance::Governance;
+use muster_governance::policy::PolicyService;
 use muster_identity::Identity;
 use muster_identity::keys::{KeyRejection, Keys, Token};
 use muster_limits::ledger::Ledger;
@@ -36,6 +38,7 @@ use crate::live::LiveReader;
 use crate::media::MediaParts;
 use crate::media::translate::Translators;
 use crate::medical::Medical;
+use crate::memory::SearchIndex;
 use crate::telemetry::Metrics;
 use crate::ws::Sockets;
 
@@ -58,11 +61,14 @@ pub struct ProbeTargets {
     pub agents: Agents,
     pub tasks: Tasks,
     pub memory: Memory,
+    pub search_index: SearchIndex,
     pub medical: Medical,
     pub media: MediaParts,
     pub translators: Translators,
     pub images: Images,
     pub identity: Identity,
+    pub governance: Governance,
+    pub policy: PolicyService,
     pub feed: Feed,
     pub sockets: Arc<Sockets>,
     pub(crate) network: Disaster,
@@ -84,7 +90,7 @@ pub fn all(parts: ProbeTargets) -> Vec<Probe> {
         people::all(&parts),
         network::all(&parts),
         agents::all(&parts),
-        memory::all(&parts.memory, &parts.clock),
+        memory::all(&parts.memory, &parts.search_index, &parts.clock),
         medical::all(&parts.medical, &parts.clock),
     ];
     let ProbeTargets {

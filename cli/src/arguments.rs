@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::{
-    audit, backup, doctor, firmware, keys, login, medical, models, monitor, service_accounts, signing, simulate, teams,
-    users, verify,
+    approvals, audit, backup, doctor, firmware, keys, login, medical, models, monitor, service_accounts, signing, simulate,
+    teams, users, verify,
 };
 
 /// One server for a disaster network, an AI platform and an agent platform.
@@ -95,6 +95,9 @@ pub(crate) enum Command {
     /// Rewrite the store of a stopped server in less space.
     #[command(after_help = "Example:\n  muster compact --data ./data")]
     Compact(verify::CompactArgs),
+    /// List, show, approve and reject approvals, signed with the key of `muster login`.
+    #[command(after_help = approvals::EXAMPLES)]
+    Approvals(approvals::ApprovalsArgs),
     /// Show the tasks of agents live, and pause, resume, redirect or kill them.
     #[command(after_help = monitor::EXAMPLES)]
     Monitor(monitor::MonitorArgs),

@@ -5,6 +5,7 @@
 
 #![warn(missing_docs)]
 
+mod approvals;
 mod arguments;
 mod audit;
 mod backup;
@@ -101,6 +102,7 @@ pub fn run(environment: &Environment, server: &impl LocalServer) -> ExitCode {
         Command::Audit(args) => audit::run(args, environment, server),
         Command::Verify(args) => verify::verify(&args, environment, server),
         Command::Compact(args) => verify::compact(&args, server),
+        Command::Approvals(args) => approvals::run(args, environment),
         Command::Monitor(args) => exit(monitor::run(&args, environment)),
         Command::Simulate(args) => simulate::run(args, environment),
         Command::EngineWorker(args) => exit(server.run_engines(args)),

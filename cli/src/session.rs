@@ -6,6 +6,8 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use muster_auth::PrivateKey;
 use muster_auth::dpop::sign_proof;
 use muster_core::Clock;
@@ -119,6 +121,11 @@ impl UserClient {
     /// Returns the thumbprint of the device key.
     pub(super) fn thumbprint(&self) -> String {
         self.key.public().thumbprint()
+    }
+
+    /// Signs a message with the device key; base64url.
+    pub(super) fn sign(&self, message: &[u8]) -> String {
+        URL_SAFE_NO_PAD.encode(self.key.sign(message))
     }
 
     /// Returns the stored login.
@@ -247,10 +254,20 @@ impl UserClient {
     }
 }
 
+fn json_list(checks: &[Value]) -> String {
+    let each = checks.iter().filter_map(|check| check.get("msg").and_then(Value::as_str));
+    each.collect::<Vec<_>>().join("; ")
+}
+
 impl ServerResponse {
     /// Returns the message of an error response.
     fn message(&self) -> String {
-        let message = self.body.get("message").and_then(Value::as_str);
-        message.map_or_else(|| format!("rejected with status {}", self.status), str::to_owned)
+        let text = |name: &str| self.body.get(name).and_then(Value::as_str);
+        let checks = || self.body.get("detail").and_then(Value::as_array).map(|checks| json_list(checks));
+        match (text("message").or_else(|| text("detail")), text("error_code")) {
+            (Some(message), Some(code)) => format!("{message} ({code})"),
+            (Some(message), None) => message.to_owned(),
+            (None, _) => checks().unwrap_or_else(|| format!("rejected with status {}", self.status)),
+        }
     }
 }

@@ -67,6 +67,7 @@ pub(crate) struct Dependencies<'a> {
     pub(crate) live: &'a LiveReader,
     pub(crate) keys: &'a Keys,
     pub(crate) metrics: &'a Metrics,
+    pub(crate) standing: StandingReader,
 }
 
 impl AgentPlatform {
@@ -93,6 +94,7 @@ impl AgentPlatform {
             settings: config.agents.tasks(),
             runtime: threads.handle(),
             kill_latency: dependencies.metrics.kill_latency(),
+            standing: dependencies.standing.clone(),
         };
         let tasks = Tasks::start(&dependencies.tree.group("tasks"), dependencies.arbiter.clone(), options);
         dependencies.feed.register_source("agents", Arc::new(tasks.clone()));

@@ -7,6 +7,7 @@ use actix_rt::Arbiter;
 use muster_cli::{
     CreateUserArgs, KeysCommand, ServiceAccountsCommand, SigningCommand, TeamsCommand, UsersCommand, read_password,
 };
+use muster_core::guard::StandingReader;
 use muster_core::page::PageParams;
 use muster_core::precondition::IfMatch;
 use muster_core::supervise::Tree;
@@ -43,7 +44,7 @@ where
     let store = app::open_store(config).map_err(|error| format!("{error}; {hint}"))?;
     let clock = Clock::system();
     let tree = Tree::new(Arbiter::current(), clock.clone());
-    let options = KeyActorOptions { store: Arc::clone(&store) as _, clock };
+    let options = KeyActorOptions { store: Arc::clone(&store) as _, clock, standing: StandingReader::unconstituted() };
     let keys = Keys::start(&tree.group("keys"), Arbiter::current(), options);
     keys.up().await;
     let done = work(keys).await;

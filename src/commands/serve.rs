@@ -47,6 +47,8 @@ async fn serve(config: Config, source: Source, first: InitialCredentials) -> Res
         println!("first administrator, shown this once: {FIRST_EMAIL} with the password {password}");
     }
     let app = server.shared();
+    let recorded = app.clone();
+    actix_rt::spawn(async move { recorded.record_start().await });
     actix_rt::spawn(async move { welcome(&app, &url, first_key.as_deref()).await });
     server.run().await.map_err(|error| error.to_string())
 }

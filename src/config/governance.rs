@@ -1,14 +1,17 @@
 //! Settings of governance.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use muster_core::guard::{GuardedAction, QuorumRole};
+use muster_governance::policy::{GuardSetting, PolicyDocument};
 use muster_tlog::{SignatureType, VerifierKey};
 use serde::{Deserialize, Serialize};
 
 use super::ConfigError;
 
-/// The audit log: its name, and where its checkpoints go.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
+/// The audit log, the policy while there is no quorum of deciders, and what stops guarded actions at once.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Governance {
     /// Name of this server in the origin of its audit log, without a scheme; the identifier of the installation if empty.
@@ -17,6 +20,29 @@ pub struct Governance {
     pub checkpoint_copy: PathBuf,
     /// Servers that cosign checkpoints.
     pub witnesses: Vec<WitnessSetting>,
+    /// Roles of which each takes another person.
+    pub quorum: Vec<QuorumRole>,
+    /// Risk, roles and threshold of single actions.
+    pub guards: BTreeMap<GuardedAction, GuardSetting>,
+    /// Veto rules in Cedar.
+    pub veto: String,
+    /// Whether every guarded action is vetoed.
+    pub freeze: bool,
+}
+
+impl Default for Governance {
+    fn default() -> Self {
+        let PolicyDocument { quorum, guards, veto } = PolicyDocument::default();
+        Self {
+            name: String::new(),
+            checkpoint_copy: PathBuf::new(),
+            witnesses: Vec::new(),
+            quorum,
+            guards,
+            veto,
+            freeze: false,
+        }
+    }
 }
 
 /// A witness (C2SP tlog-witness).
@@ -38,6 +64,17 @@ impl Governance {
     /// Returns the file of copies.
     pub fn copy(&self) -> Option<PathBuf> {
         Some(self.checkpoint_copy.clone()).filter(|path| !path.as_os_str().is_empty())
+    }
+
+    /// Returns the policy that the settings describe.
+    pub fn policy(&self) -> PolicyDocument {
+        PolicyDocument { quorum: self.quorum.clone(), guards: self.guards.clone(), veto: self.veto.clone() }
+    }
+
+    /// Returns the settings after a reload: the log's need a restart.
+    pub(crate) fn reloaded(&self, new: Self) -> Self {
+        let Self { name, checkpoint_copy, witnesses, .. } = self.clone();
+        Self { name, checkpoint_copy, witnesses, ..new }
     }
 
     /// # Errors
@@ -63,7 +100,10 @@ impl Governance {
                 Err(error) => return bad("governance.witnesses", format!("`{}`: {error}", witness.vkey)),
             }
         }
-        Ok(())
+        match self.policy().check() {
+            Ok(_) => Ok(()),
+            Err(fault) => bad(&format!("governance.{}", fault.member), fault.why),
+        }
     }
 }
 
@@ -88,5 +128,22 @@ mod tests {
         assert!(refused(&witness("https://w.example", vkey)).contains("no key of cosignatures"));
         assert!(refused(&witness("https://w.example", "w+1+x")).contains("verifier key"));
         assert!(refused(&witness("w.example", vkey)).contains("is no URL"));
+    }
+
+    #[test]
+    fn a_policy_that_cannot_be_used_is_reported_with_its_setting() {
+        assert!(Governance::default().check().is_ok());
+        let guards = "quorum = [\"operations\"]\n[guards.\"firmware.rollout\"]\nover = 500\nrisk = \"critical\"";
+        let read: Governance = toml::from_str(guards).unwrap();
+        assert!(read.check().is_ok());
+        assert_eq!(read.guards[&GuardedAction::FirmwareRollout].over, Some(500));
+        assert_eq!(refused("quorum = []"), "governance.quorum: takes 1 to 8 roles of security, operations");
+        assert!(
+            refused("[guards.\"role.grant\"]\nroles = [\"security\"]").starts_with("governance.guards.role.grant: ")
+        );
+        let rule = "veto = 'forbid (principal, action, resource) when { context.blasts > 1 };'";
+        let why = refused(rule);
+        assert!(why.starts_with("governance.veto: rule policy0: ") && why.contains("blasts"), "{why}");
+        assert!(toml::from_str::<Governance>("[guards.\"all\"]").is_err());
     }
 }

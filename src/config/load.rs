@@ -224,6 +224,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     config.firmware.check()?;
     config.governance.check()?;
     config.devices.check()?;
+    config.governance.check()?;
     config.engines.check()?;
     config.agents.check()?;
     config.memory.check()?;
@@ -284,6 +285,7 @@ mod tests {
             "incidents.point_radius_m",
             "firmware",
             "devices",
+            "governance",
             "memory",
             "medical",
             "media",

@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use actix_rt::ArbiterHandle;
 use muster_core::Clock;
+use muster_core::guard::StandingReader;
 use muster_core::supervise::Tree;
 use muster_feed::Feed;
+use muster_identity::Independence;
 use muster_network::device::{DeviceOptions, Devices};
 use muster_network::firmware::{FirmwareOptions, Firmwares};
 use muster_network::geofence::{GeofenceOptions, Geofences};
@@ -36,13 +38,17 @@ pub(crate) struct Dependencies<'a> {
     pub(crate) store: &'a StoreHandle,
     pub(crate) clock: &'a Clock,
     pub(crate) feed: &'a Feed,
+    /// By which guarded commands are decided.
+    pub(crate) standing: &'a StandingReader,
+    /// Whether a second person is independent of the first.
+    pub(crate) independence: &'a Independence,
 }
 
 impl Disaster {
     /// # Errors
     /// The folder of firmware images cannot be created.
     pub(crate) fn start(config: &Config, dependencies: &Dependencies<'_>) -> Result<Self, StartError> {
-        let Dependencies { tree, arbiters: [one, other], store, clock, feed } = dependencies;
+        let Dependencies { tree, arbiters: [one, other], store, clock, feed, standing, independence } = dependencies;
         let publisher = || feed.publisher();
         let fences = GeofenceOptions { store: Arc::clone(store), clock: (*clock).clone(), publisher: publisher() };
         let geofences = Geofences::start(&tree.group("geofences"), one.clone(), fences);
@@ -51,6 +57,7 @@ impl Disaster {
             clock: (*clock).clone(),
             publisher: publisher(),
             location_observer: Some(Arc::new(geofences.clone())),
+            independence: (*independence).clone(),
             settings: config.incidents.settings(),
         };
         let incidents = Incidents::start(&tree.group("disaster"), one.clone(), options);
@@ -68,6 +75,8 @@ impl Disaster {
             publisher: publisher(),
             devices: Arc::new(devices.clone()),
             folder: config.store.path.join("firmware"),
+            standing: (*standing).clone(),
+            independence: (*independence).clone(),
             rules: config.firmware.rules(),
             trusted_keys: config.firmware.trusted_keys.clone(),
         };

@@ -157,7 +157,11 @@ pub fn body(error: &Error, dialect: Dialect, now: Millis) -> Value {
         Dialect::Messages => value(&ErrorMessages::new(error, None)),
         // An error that concerns no single field, such as one of a provider, is reported for the body as a whole.
         Dialect::Agent if error.kind == Kind::Invalid && error.fields.is_empty() => {
-            json!({ "detail": [{ "type": "value_error", "loc": ["body"], "msg": error.message, "input": null }] })
+            let checks = json!([{ "type": "value_error", "loc": ["body"], "msg": error.message, "input": null }]);
+            match error.code {
+                Some(code) => json!({ "detail": checks, "error_code": code.to_uppercase() }),
+                None => json!({ "detail": checks }),
+            }
         }
         Dialect::Agent if error.kind == Kind::Invalid => json!({ "detail": error.fields }),
         Dialect::Agent => value(&ErrorAgent {

@@ -35,6 +35,7 @@ const fn row(kind: Kind) -> Row {
         Kind::PreconditionRequired => (428, "precondition_required", (INVALID, "precondition_required")),
         Kind::RangeNotSatisfiable => (416, "range_not_satisfiable", (INVALID, "range_not_satisfiable")),
         Kind::UpgradeRequired => (426, "upgrade_required", (INVALID, "upgrade_required")),
+        Kind::Gone => (410, "gone", (INVALID, "gone")),
         Kind::TooLarge => (413, "payload_too_large", (INVALID, "payload_too_large")),
         Kind::UnsupportedMediaType => (415, "unsupported_media_type", (INVALID, "unsupported_media_type")),
         Kind::RateLimited => (429, "rate_limit_exceeded", (LIMIT, "rate_limit_exceeded")),

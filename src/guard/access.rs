@@ -152,6 +152,17 @@ impl Access for AuditRead {
     const METER: Meter = Meter::Status;
 }
 
+/// The governance policy, which people replace.
+#[derive(Debug, Clone, Copy)]
+pub struct PolicyWrite;
+
+impl Access for PolicyWrite {
+    const SCOPE: Option<Scope> = None;
+    const ROLE: Option<Role> = Some(Role::SuperAdmin);
+    const BY: Callers = Callers::People;
+    const METER: Meter = Meter::Status;
+}
+
 /// Erasing details of the audit log: for people only.
 #[derive(Debug, Clone, Copy)]
 pub struct AuditErase;

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::future::ready;
 use std::io::Read;
+use std::ops::ControlFlow;
 
 use actix_web::body::SizedStream;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -18,6 +19,7 @@ use crate::app::App;
 use crate::audit_log;
 use crate::error::HttpError;
 use crate::error::sets::{Agent, BodyErrors, Internal, ReadErrors};
+use crate::governance;
 use crate::guard::{Admin, Guarded, Sent, SuperAdmin, caller_of};
 use crate::live::Reloaded;
 
@@ -37,7 +39,8 @@ pub struct BackupBody {
 ///
 /// Returns an encrypted backup of the running server for `muster restore`. It contains everything acknowledged before
 /// the call, keys and passwords in hashed form included, and any change of it is detected. Requests continue meanwhile;
-/// writes wait while the snapshot is taken. `muster backup --server` calls this operation and verifies the result.
+/// writes wait while the snapshot is taken. `muster backup --server` calls this operation and verifies the result. This needs
+/// an approval (`backup.read`).
 #[utoipa::path(post, path = "/api/v1/admin/backup", tag = "admin", operation_id = "create_backup",
     request_body = BackupBody,
     responses((status = 200, description = "The backup", body = String, content_type = "application/octet-stream"),
@@ -51,6 +54,11 @@ pub async fn backup(
     let passphrase = Passphrase::new(&request.body.passphrase)
         .map_err(|error| Error::field(Kind::Invalid, &["body", "passphrase"], error.to_string(), Value::Null))?;
     let internal = |error: &dyn std::fmt::Display| Error::new(Kind::Internal, error.to_string());
+    let (admitted, caller) = (app.clone(), governance::caller(&app, &http)?);
+    let run = move |permit| async move { governance::admit_backup(&admitted, &caller, permit).await };
+    if let ControlFlow::Break(opened) = governance::guarded(&app, &http, &request.sent, run).await? {
+        return Ok(opened);
+    }
     // The key is derived off the threads that serve requests, and before commits wait for the snapshot.
     let sealer = web::block(move || Sealer::new(&passphrase)).await.map_err(|error| internal(&error))?;
     let sealer = sealer.map_err(|error| internal(&error))?;

@@ -1,5 +1,6 @@
 //! API keys: create, list, get, edit, revoke, rotate. Scope `admin`.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use actix_web::http::StatusCode;
@@ -20,6 +21,7 @@ use crate::chat::payer;
 use crate::envelope::{self, IdempotencyReplay};
 use crate::error::HttpError;
 use crate::error::sets::{Agent, CallErrors, NotFound, ReadErrors, VersionErrors, WriteErrors};
+use crate::governance;
 use crate::guard::{Admin, Guarded, Metered, Priced, Queried, Sent, caller_of};
 use crate::parameters::{self, PageQuery, time};
 
@@ -199,7 +201,8 @@ impl Priced for NewKeyBody {
 /// Create an API key
 ///
 /// Creates an API key. It cannot have rights that the caller lacks. The secret is in this response only.
-/// `Idempotency-Key` is honoured until the server restarts, as the response with its secret is not stored.
+/// `Idempotency-Key` is honoured until the server restarts, as the response with its secret is not stored. A key with the
+/// scope `admin` or any role needs an approval (`key.grant`).
 #[utoipa::path(post, path = "/api/v1/keys", tag = "keys", operation_id = "create_key", request_body = NewKeyBody,
     params(("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
     responses((status = 201, description = "The new key with its secret", body = CreatedKey), WriteErrors<Agent>))]
@@ -226,7 +229,13 @@ pub async fn create(
         models: body.models,
         cache_seconds: body.cache_seconds,
     };
-    let made = app.keys.create(new, KeyIssuer::Key(maker), idempotency).await?;
+    let service = app.keys.clone();
+    let run =
+        move |permit| async move { service.create_permitted(new, KeyIssuer::Key(maker), idempotency, permit).await };
+    let made = match governance::guarded(&app, &http, &sent, run).await? {
+        ControlFlow::Break(opened) => return Ok(opened),
+        ControlFlow::Continue(made) => made,
+    };
     let mut response = HttpResponse::build(StatusCode::CREATED);
     IdempotencyReplay::from(made.replayed).write_to(&mut response);
     Ok(response.json(CreatedKey { record: KeyBody::from(&*made.record), key: made.key.reveal() }))
@@ -298,8 +307,13 @@ pub async fn edit(
 ) -> Result<HttpResponse, HttpError> {
     let (caller, if_match) = (caller_of(&http)?.key, parameters::if_match(&http)?);
     check_owner(&app, &caller, request.body.owner.as_deref())?;
-    let record = app.keys.edit(id.into_inner(), request.body.into(), KeyIssuer::Key(caller), if_match).await?;
-    Ok(with_etag(&record))
+    let (service, id, patch) = (app.keys.clone(), id.into_inner(), request.body.into());
+    let run =
+        move |permit| async move { service.edit_permitted(id, patch, KeyIssuer::Key(caller), if_match, permit).await };
+    match governance::guarded(&app, &http, &request.sent, run).await? {
+        ControlFlow::Break(opened) => Ok(opened),
+        ControlFlow::Continue(record) => Ok(with_etag(&record)),
+    }
 }
 
 /// Revoke an API key
@@ -330,10 +344,19 @@ pub async fn revoke(
 pub async fn rotate(
     request: Metered<Admin, RotateBody>,
     id: web::Path<String>,
+    http: HttpRequest,
     app: web::Data<App>,
-) -> Result<web::Json<CreatedKey>, HttpError> {
-    let Metered { caller, body, .. } = request;
+) -> Result<HttpResponse, HttpError> {
+    let Metered { caller, body, sent, .. } = request;
     let grace = Duration::from_secs(body.grace_seconds);
-    let rotated = app.keys.rotate(id.into_inner(), KeyIssuer::Key(caller.key), grace).await?;
-    Ok(web::Json(CreatedKey { record: KeyBody::from(&*rotated.record), key: rotated.key.reveal() }))
+    let (service, id) = (app.keys.clone(), id.into_inner());
+    let run =
+        move |permit| async move { service.rotate_permitted(id, KeyIssuer::Key(caller.key), grace, permit).await };
+    match governance::guarded(&app, &http, &sent, run).await? {
+        ControlFlow::Break(opened) => Ok(opened),
+        ControlFlow::Continue(rotated) => {
+            Ok(HttpResponse::Ok()
+                .json(CreatedKey { record: KeyBody::from(&*rotated.record), key: rotated.key.reveal() }))
+        }
+    }
 }

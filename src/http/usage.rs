@@ -159,7 +159,7 @@ fn usd(nanos: u64) -> f64 {
 }
 
 impl Sums {
-    fn of<'a>(rows: impl Iterator<Item = &'a UsageRow>) -> Self {
+    pub(crate) fn of<'a>(rows: impl Iterator<Item = &'a UsageRow>) -> Self {
         let (mut sums, mut cost, mut unsettled) = (Self::default(), 0_u64, 0_u64);
         for UsageRow { row, .. } in rows {
             sums.requests += row.requests;
@@ -179,7 +179,8 @@ impl Sums {
     }
 }
 
-fn day(fields: &mut Fields<'_>, name: &str) -> Option<Day> {
+/// Reads a day, `YYYY-MM-DD`.
+pub(crate) fn day(fields: &mut Fields<'_>, name: &str) -> Option<Day> {
     let day = Day::parse(&fields.string(name)?);
     if day.is_none() {
         fields.fail(name, "must be a day, YYYY-MM-DD");

@@ -9,7 +9,7 @@ use actix_rt::{Arbiter, ArbiterHandle};
 use muster_core::Clock;
 use muster_core::supervise::Tree;
 use muster_core::upkeep::PeriodicJob;
-use muster_memory::{IndexOptions, IndexStats, Indexes, Memory, MemoryOptions, MemorySettings, last_change};
+use muster_memory::{IndexOptions, IndexStats, Indexes, Memory, MemoryOptions, MemorySettings, last_change, stored_entries};
 use muster_models::LocalEmbedder;
 use muster_store::StoreHandle;
 
@@ -98,6 +98,11 @@ impl MemoryParts {
         (stats, last.saturating_sub(applied.unwrap_or(last)))
     }
 
+    /// Returns what compares the index with the store.
+    pub(crate) fn search_index(&self) -> SearchIndex {
+        SearchIndex { index: self.index.clone(), store: Arc::clone(&self.store) }
+    }
+
     /// Saves the index during a shutdown, so that the next start need not read changes again.
     ///
     /// # Errors
@@ -111,6 +116,32 @@ impl MemoryParts {
         for arbiter in &self.arbiters {
             arbiter.stop();
         }
+    }
+}
+
+/// Compares the index with the store.
+#[derive(Clone)]
+pub struct SearchIndex {
+    index: Indexes,
+    store: StoreHandle,
+}
+
+impl std::fmt::Debug for SearchIndex {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SearchIndex").field("index", &self.index).finish_non_exhaustive()
+    }
+}
+
+impl SearchIndex {
+    /// Returns the number of entries in the store and in the index.
+    ///
+    /// # Errors
+    /// Why they cannot be counted.
+    pub(crate) async fn counts(&self) -> Result<(u64, u64), String> {
+        let store = Arc::clone(&self.store);
+        let stored = tokio::task::spawn_blocking(move || stored_entries(&store)).await;
+        let stored = stored.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+        Ok((stored, self.index.stats().await.entries))
     }
 }
 

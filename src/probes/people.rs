@@ -1,10 +1,12 @@
-//! Probes of users: tokens and sessions.
+//! Probes of users: tokens, sessions, and the decisions of governance.
 
 use std::time::Duration;
 
 use muster_core::health::{Probe, ProbeResult};
 use muster_core::page::PageParams;
 use muster_core::supervise::Tree;
+use muster_governance::Governance;
+use muster_governance::policy::PolicyService;
 use muster_identity::{Credential, Identity, Scheme};
 use muster_store::{PageRequest, StoreHandle, Tree as StoreTree};
 
@@ -20,6 +22,7 @@ const COUNTED: usize = 1_000;
 pub(super) fn all(parts: &ProbeTargets) -> Vec<Probe> {
     let (identity, session_identity) = (parts.identity.clone(), parts.identity.clone());
     let (tree, store) = (parts.tree.clone(), parts.store.clone());
+    let (governance, policy) = (parts.governance.clone(), parts.policy.clone());
     vec![
         Probe::new("auth", 6, 30 * SECOND, move || std::future::ready(check_tokens(&identity))).critical(),
         Probe::new("sessions", 4, 15 * SECOND, move || {
@@ -27,7 +30,30 @@ pub(super) fn all(parts: &ProbeTargets) -> Vec<Probe> {
             async move { check_sessions(&identity, &tree, &store).await }
         })
         .critical(),
+        Probe::new("governance", 3, 15 * SECOND, move || {
+            let (governance, policy) = (governance.clone(), policy.clone());
+            async move { check_governance(&governance, &policy).await }
+        }),
     ]
+}
+
+/// Checks that the actor answers, that no break-glass waits too long for its review, and that the settings describe the policy
+/// in force.
+async fn check_governance(governance: &Governance, policy: &PolicyService) -> ProbeResult {
+    match tokio::time::timeout(SECOND, governance.respond()).await {
+        Err(_) => return ProbeResult::Unhealthy("governance did not respond within 1 s".to_owned()),
+        Ok(Err(error)) => return ProbeResult::Unhealthy(error.to_string()),
+        Ok(Ok(())) => {}
+    }
+    match governance.counts().reviews_overdue {
+        0 if policy.now().like_file => ProbeResult::Healthy,
+        0 => ProbeResult::Degraded(
+            "[governance] of the settings differs from the policy in force: GET /api/v1/governance/policy".to_owned(),
+        ),
+        overdue => ProbeResult::Degraded(format!(
+            "{overdue} reviews of a break-glass are overdue: POST /api/v1/governance/approvals/{{id}}/review"
+        )),
+    }
 }
 
 /// Checks that a token signed here is accepted, an altered and an invented one are not, and the key is not too old.

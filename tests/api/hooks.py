@@ -17,6 +17,7 @@ NAMES = {
     "/docs/assets/{file}": "swagger-ui.css",
     "/api/v1/keys/{id}": KEY_ID,
     "/api/v1/keys/{id}/rotate": KEY_ID,
+    "/api/v1/governance/compliance/{id}": "AC-5",
 }
 CHAT_MESSAGES = [{"role": "user", "content": "Hello?"}]
 CHATS = {

@@ -82,6 +82,12 @@ const ALLOWED: &[Allowed] = &[
         ],
     ),
     allowed("muster-memory", &["muster-core", "muster-identity", "crates/*"]),
+    // The closes are tested on a real ledger.
+    Allowed {
+        package: "muster-governance",
+        normal: &["muster-core", "muster-identity", "crates/*"],
+        dev: &["muster-limits"],
+    },
     allowed("muster-clinical", &["muster-core", "crates/*"]),
     // Threads of models, whose work the server gives; stored pictures.
     allowed("muster-imaging", &["muster-core", "crates/*"]),
@@ -97,6 +103,8 @@ const ALLOWED: &[Allowed] = &[
     // The neural translator serves the segments of media.
     allowed("muster-models", &["muster-media"]),
     allowed("muster-names", &[]),
+    // Alone in knowing the language of veto rules; has facts of its own.
+    allowed("muster-policy", &[]),
     // The embedded model is one of the providers.
     allowed("muster-providers", &["muster-models"]),
     allowed("muster-request", &["muster-names", "muster-request-derive"]),

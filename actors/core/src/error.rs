@@ -44,6 +44,8 @@ pub enum Kind {
     RangeNotSatisfiable,
     /// The path supports WebSocket connections only.
     UpgradeRequired,
+    /// The resource existed and its time has ended.
+    Gone,
     /// The request or its content is too large.
     TooLarge,
     /// A call exceeded its time limit.

@@ -55,6 +55,12 @@ pub enum IdKind {
     Conversation,
     /// A stored picture.
     Image,
+    /// A start or reload of the server that changed what runs.
+    Deploy,
+    /// An approval.
+    Approval,
+    /// A delegation of a decider's role.
+    Delegation,
     /// A server: an installation with its own signing keys.
     Instance,
 }
@@ -89,6 +95,9 @@ impl IdKind {
             // Connections and conversations never stand beside each other.
             Self::Conversation => "con",
             Self::Image => "img",
+            Self::Deploy => "dep",
+            Self::Approval => "apr",
+            Self::Delegation => "dlg",
             Self::Instance => "ins",
         }
     }

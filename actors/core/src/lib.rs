@@ -10,6 +10,7 @@ pub mod audit;
 pub mod clock;
 pub mod error;
 pub mod event;
+pub mod guard;
 pub mod health;
 pub mod idempotency;
 pub mod ids;

@@ -34,4 +34,6 @@ pub use sessions::{ClaimedClient, Lifetimes, Origin, SessionRecord, SessionWatch
 pub use throttle::LoginRates;
 pub use tokens::{Credential, IssuedTokens};
 pub use user_key::{scopes, user_key};
-pub use users::{NewServiceAccount, NewUser, ServiceAccountPatch, ServiceCredential, UserPatch, UserRecord};
+pub use users::{
+    Independence, Makers, NewServiceAccount, NewUser, People, ServiceAccountPatch, ServiceCredential, UserPatch, UserRecord,
+};

@@ -61,6 +61,9 @@ pub(super) fn id_in(space: &Space, id: EntryId) -> Vec<u8> {
     [ids_of_space(space).as_slice(), &id.0.to_be_bytes()].concat()
 }
 
+/// Prefix of all usages, in `Tree::MemoryIds`.
+pub(super) const USAGES: &[u8] = b"n/";
+
 /// Prefix of the usage of an owner's spaces, in `Tree::MemoryIds`; itself the key of the owner's own usage.
 pub(super) fn usages(owner: &Owner) -> Vec<u8> {
     [b"n/", owner.as_str().as_bytes(), b"\0"].concat()

@@ -54,4 +54,4 @@ pub use port::{
 pub use record::{EntryId, EntryRecord, InvalidEntryId, Owner, Place, RetainedVersion, Space, Usage, VectorRecord};
 pub use service::{Memory, MemoryOptions};
 pub use settings::{DEFAULT_NAMESPACE, MemorySettings};
-pub use stored::last_change;
+pub use stored::{last_change, stored_entries};

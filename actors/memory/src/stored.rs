@@ -83,6 +83,22 @@ pub fn last_change(store: &StoreHandle) -> Result<u64, StoreError> {
     seq.map_err(|_| StoreError::Corrupt("memory_ids: the number of changes".to_owned()))
 }
 
+/// Returns the number of entries of all owners, as their usage counts them. Blocking.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn stored_entries(store: &StoreHandle) -> Result<u64, StoreError> {
+    let mut entries = 0_u64;
+    for found in store.entries(Tree::MemoryIds, keys::USAGES, PageRequest::default()) {
+        let (key, rec) = found?;
+        // An owner's own usage has no namespace behind the separator.
+        if key.last() == Some(&0) {
+            entries = entries.saturating_add(Usage::decode(&rec)?.entries);
+        }
+    }
+    Ok(entries)
+}
+
 /// Parses the place of an entry, as stored in `Tree::MemoryIds` and `Tree::MemoryExpiry`.
 pub(super) fn read_place(bytes: &[u8]) -> Result<Place, StoreError> {
     postcard::from_bytes(bytes).map_err(|why| StoreError::Corrupt(format!("memory: a place: {why}")))

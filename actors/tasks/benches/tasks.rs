@@ -128,6 +128,7 @@ async fn start(store: &StoreHandle, steps: &tokio::runtime::Runtime, slots: usiz
         settings: TaskSettings { slots, per_key: slots, queue_per_key: 1_000_000, ..TaskSettings::default() },
         runtime: Some(steps.handle().clone()),
         kill_latency: KillLatency::default(),
+        standing: muster_core::guard::StandingReader::unconstituted(),
     };
     let tasks = Tasks::start(&tree.group("agents"), other.handle(), options);
     tasks.up().await;

@@ -87,11 +87,21 @@ pub enum Tree {
     MedicalNotices,
     /// Stored pictures, whose contents are files. In no backup.
     Pictures,
+    /// The governance policy in force.
+    Policy,
+    /// Starts and reloads of the server that changed what runs.
+    Deploys,
+    /// Daily closes of the ledger.
+    Closes,
+    /// Approvals and their payloads.
+    Approvals,
+    /// Deciders with their keys, delegations, and the constitution.
+    Deciders,
 }
 
 impl Tree {
     /// All trees, in a fixed order.
-    pub const ALL: [Self; 37] = [
+    pub const ALL: [Self; 42] = [
         Self::Meta,
         Self::Keys,
         Self::Limits,
@@ -129,6 +139,11 @@ impl Tree {
         Self::MedicalConversations,
         Self::MedicalNotices,
         Self::Pictures,
+        Self::Policy,
+        Self::Deploys,
+        Self::Closes,
+        Self::Approvals,
+        Self::Deciders,
     ];
 
     /// Trees whose records are numbered by [`Op::Append`].
@@ -199,6 +214,11 @@ impl Tree {
             Self::MedicalConversations => "medical_conversations",
             Self::MedicalNotices => "medical_notices",
             Self::Pictures => "pictures",
+            Self::Policy => "policy",
+            Self::Deploys => "deploys",
+            Self::Closes => "closes",
+            Self::Approvals => "approvals",
+            Self::Deciders => "deciders",
         }
     }
 

@@ -1,5 +1,7 @@
 //! Keys that may sign firmware.
 
+use std::ops::ControlFlow;
+
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::page::Page;
 
@@ -9,6 +11,7 @@ use crate::app::App;
 use crate::envelope::{self, Data, IdempotencyReplay};
 use crate::error::HttpError;
 use crate::error::sets::{Disaster, NotFound, ReadErrors, WriteErrors};
+use crate::governance;
 use crate::guard::{FirmwareRead, Guarded, Sent, TrustAnchorsWrite, by_of};
 
 /// List firmware signing keys
@@ -23,7 +26,7 @@ pub async fn list(_guard: Guarded<FirmwareRead>, app: web::Data<App>) -> Result<
 
 /// Trust a firmware signing key
 ///
-/// Adds a trusted public key. Images whose manifests it signs can be verified.
+/// Adds a trusted public key. Images whose manifests it signs can be verified. This needs an approval (`trust.add`).
 #[utoipa::path(post, path = "/api/v1/firmware/keys", tag = "firmware", operation_id = "create_firmware_key",
     request_body = NewSigningKeyBody,
     responses((status = 201, description = "The trusted key", body = Data<SigningKeyBody>), WriteErrors<Disaster>))]
@@ -33,8 +36,12 @@ pub async fn create(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let NewSigningKeyBody { name, public_key } = request.body;
-    let key = app.firmware.add_key(public_key, name, by_of(&http)?).await?;
-    Ok(envelope::created(key, IdempotencyReplay::Original))
+    let (service, by) = (app.firmware.clone(), by_of(&http)?);
+    let run = move |permit| async move { service.add_key_permitted(public_key, name, by, permit).await };
+    match governance::guarded(&app, &http, &request.sent, run).await? {
+        ControlFlow::Break(opened) => Ok(opened),
+        ControlFlow::Continue(key) => Ok(envelope::created(key, IdempotencyReplay::Original)),
+    }
 }
 
 /// Revoke a firmware signing key

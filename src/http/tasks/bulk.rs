@@ -1,6 +1,8 @@
 //! `POST /api/v1/tasks/control`: the same control for several tasks.
 
-use actix_web::{HttpRequest, web};
+use std::ops::ControlFlow;
+
+use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::ids::{IdKind, new_id};
 use muster_request::{Fields, Request};
 use muster_tasks::task::{BulkOutcome, BulkReply, Control, DryRun, FirstPhase, Requester, Verb};
@@ -12,6 +14,7 @@ use crate::agents::control::successor;
 use crate::app::App;
 use crate::error::HttpError;
 use crate::error::sets::{Agent, BodyErrors};
+use crate::governance;
 use crate::guard::{AgentsControl, Sent, acting};
 
 /// A control of several tasks.
@@ -97,21 +100,26 @@ fn entry(outcome: BulkOutcome) -> BulkEntry {
 /// Control several tasks
 ///
 /// Pauses, resumes, kills or redirects every live task that matches a filter and that the caller may control. With
-/// `dry_run` the matching tasks are returned and nothing is changed.
+/// `dry_run` the matching tasks are returned and nothing is changed. A kill of more than 50 tasks of others needs an approval
+/// (`tasks.kill`).
 #[utoipa::path(post, path = "/api/v1/tasks/control", tag = "tasks", operation_id = "control_tasks", request_body = BulkBody,
     responses((status = 200, description = "The outcome for each task", body = BulkAnswer), BodyErrors<Agent>))]
 pub async fn control(
     request: Sent<AgentsControl, BulkBody>,
     http: HttpRequest,
     app: web::Data<App>,
-) -> Result<web::Json<BulkAnswer>, HttpError> {
+) -> Result<HttpResponse, HttpError> {
     let BulkBody { filter, verb, request_id, reason, dry_run, .. } = request.body;
     let request_id = request_id.unwrap_or_else(|| new_id(IdKind::Request));
     let control = Control { verb, request_id: request_id.clone(), if_seq: None, reason };
     let dry = if dry_run { DryRun::Yes } else { DryRun::No };
     let requester = Requester::of(acting(&http)?);
-    let BulkReply { matched, outcomes } =
-        app.agency.tasks.control_many(filter.into(), control, dry, &requester).await?;
+    let (tasks, filter) = (app.agency.tasks.clone(), filter.into());
+    let run = move |permit| async move { tasks.control_many_permitted(filter, control, dry, &requester, permit).await };
+    let BulkReply { matched, outcomes } = match governance::guarded(&app, &http, &request.sent, run).await? {
+        ControlFlow::Break(opened) => return Ok(opened),
+        ControlFlow::Continue(reply) => reply,
+    };
     let outcomes = outcomes.into_iter().map(entry).collect();
-    Ok(web::Json(BulkAnswer { request_id, dry_run, matched, outcomes }))
+    Ok(HttpResponse::Ok().json(BulkAnswer { request_id, dry_run, matched, outcomes }))
 }

@@ -2,6 +2,8 @@
 
 mod body;
 
+use std::ops::ControlFlow;
+
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::{Error, Kind};
 use muster_identity::{By, NewUser};
@@ -15,6 +17,7 @@ use crate::error::HttpError;
 use crate::error::sets::{
     BodyErrors, CallErrors, Conflict, Disaster, NotFound, ReadErrors, VersionErrors, WriteErrors,
 };
+use crate::governance;
 use crate::guard::{Guarded, Queried, Sent, UsersRead, UsersWrite, by_of};
 use crate::parameters::{self, PageQuery};
 use crate::route::operations;
@@ -54,7 +57,12 @@ async fn create(
     let idempotency = parameters::idempotency(&http, by.id(), &request.sent)?;
     let NewUserBody { email, password, name, role, grants } = request.body;
     let new = NewUser { email, name: name.unwrap_or_default(), role, grants: grants.unwrap_or_default() };
-    let made = app.identity.create_user(by, new, password, idempotency).await?;
+    let service = app.identity.clone();
+    let run = move |permit| async move { service.create_user_permitted(by, new, password, idempotency, permit).await };
+    let made = match governance::guarded(&app, &http, &request.sent, run).await? {
+        ControlFlow::Break(opened) => return Ok(opened),
+        ControlFlow::Continue(made) => made,
+    };
     let replay = IdempotencyReplay::from(made.replayed);
     Ok(envelope::created(UserBody::from(&*made.user), replay))
 }
@@ -95,8 +103,12 @@ async fn patch(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let (by, if_match) = (by_of(&http)?, parameters::if_match(&http)?);
-    let user = app.identity.patch_user(by, id.into_inner(), request.body.into(), if_match).await?;
-    Ok(envelope::record(user.version, UserBody::from(&*user)))
+    let (service, id, patch) = (app.identity.clone(), id.into_inner(), request.body.into());
+    let run = move |permit| async move { service.patch_user_permitted(by, id, patch, if_match, permit).await };
+    match governance::guarded(&app, &http, &request.sent, run).await? {
+        ControlFlow::Break(opened) => Ok(opened),
+        ControlFlow::Continue(user) => Ok(envelope::record(user.version, UserBody::from(&*user))),
+    }
 }
 
 /// Delete a user

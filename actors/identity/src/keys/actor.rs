@@ -18,7 +18,9 @@ use super::record::KeyRecord;
 use super::state::KeyState;
 use super::team::{OWNERS, OwnerRecord, TeamRecord};
 use super::token::Token;
+use super::{guards, rights};
 use muster_core::audit::AuditEntry;
+use muster_core::guard::{Cleared, Need, Permit, Requester, StandingReader};
 use muster_core::idempotency::RecentResponses;
 use muster_core::ids::{IdKind, new_id};
 use muster_core::journal::{Committed, Journal, Journalled, Reply, respond};
@@ -35,6 +37,8 @@ pub struct KeyActorOptions {
     pub store: StoreHandle,
     /// Clock that expiry is checked against.
     pub clock: Clock,
+    /// By which guarded commands are decided.
+    pub standing: StandingReader,
 }
 
 impl std::fmt::Debug for KeyActorOptions {
@@ -157,11 +161,26 @@ impl KeyActor {
 
     /// Stores a record with these other writes. Later decisions depend on it at once; requests are checked against it once
     /// it is durable.
-    fn put(&mut self, record: &Arc<KeyRecord>, mut ops: Vec<Op>) -> Result<(), Error> {
+    fn put(&mut self, record: &Arc<KeyRecord>, ops: Vec<Op>) -> Result<(), Error> {
+        self.put_cleared(record, ops, Cleared::free())
+    }
+
+    /// Does the same together with the execution of an approval.
+    fn put_cleared(&mut self, record: &Arc<KeyRecord>, mut ops: Vec<Op>, cleared: Cleared) -> Result<(), Error> {
+        let (expect, execution) = cleared.into_parts();
+        ops.extend(execution);
         ops.push(put_op(record.id.as_bytes(), &**record)?);
         self.state.put(Arc::clone(record));
-        self.journal.push(ops, KeyEffect::Publish(Arc::clone(record)));
+        self.journal.push_if(expect, ops, KeyEffect::Publish(Arc::clone(record)));
         Ok(())
+    }
+
+    /// Decides whether a command may be executed without an approval, or with its permit. The operator of the machine is
+    /// not guarded.
+    fn clear(&self, need: Option<Need>, issuer: &KeyIssuer, permit: Option<Permit>) -> Result<Cleared, Error> {
+        let KeyIssuer::Key(key) = issuer else { return Ok(Cleared::free()) };
+        let requester = Requester { id: &key.id, is_super_admin: rights::is_super(issuer) };
+        self.options.standing.get().clear(need, requester, permit, self.now())
     }
 
     /// Returns the write of an audit entry about a key, which has the hash of what it allows now.
@@ -185,10 +204,11 @@ impl KeyActor {
         self.admit()?;
         let key = create.token.map_or_else(generate, Ok)?;
         let record = Arc::new(self.state.create(create.new, &create.issuer, &key, new_id(IdKind::Key), now)?);
+        let cleared = self.clear(guards::of_new(&record), &create.issuer, create.permit)?;
         let details =
             json!({ "name": record.name, "owner": record.owner, "scopes": record.scopes, "roles": record.roles });
-        let ops = self.audit_key(&create.issuer, "key_created", &record, details)?;
-        self.put(&record, ops)?;
+        let ops = self.audit_key(&create.issuer, "key_created", &record, cleared.annotate(details))?;
+        self.put_cleared(&record, ops, cleared)?;
         let created = CreatedKey { record, key, replayed: false };
         if let Some(request) = &create.idempotency {
             self.responses.insert(request, created.clone(), now);
@@ -206,14 +226,16 @@ impl KeyActor {
         Ok(record)
     }
 
-    fn edit(&mut self, Edit { id, patch, issuer, if_match }: Edit) -> Result<Arc<KeyRecord>, Error> {
+    fn edit(&mut self, Edit { id, patch, issuer, if_match, permit }: Edit) -> Result<Arc<KeyRecord>, Error> {
         self.admit()?;
         let record = self.state.edit(&id, patch, &issuer, if_match, self.now())?;
         let Some(before) = self.state.get(&id).filter(|before| before.version != record.version) else {
             return Ok(record);
         };
-        let ops = self.audit_key(&issuer, "key_edited", &record, differences(&*before, &*record))?;
-        self.put(&record, ops)?;
+        let cleared = self.clear(guards::of_change(&before, &record, &self.options.standing.get()), &issuer, permit)?;
+        let details = cleared.annotate(differences(&*before, &*record));
+        let ops = self.audit_key(&issuer, "key_edited", &record, details)?;
+        self.put_cleared(&record, ops, cleared)?;
         Ok(record)
     }
 
@@ -272,15 +294,16 @@ impl KeyActor {
         Ok(owner)
     }
 
-    fn rotate(&mut self, Rotate { id, issuer, grace }: Rotate) -> Result<CreatedKey, Error> {
+    fn rotate(&mut self, Rotate { id, issuer, grace, permit }: Rotate) -> Result<CreatedKey, Error> {
         self.admit()?;
         let new = generate()?;
         let record = self.state.rotate(&id, &issuer, &new.secret, grace, self.now())?;
         // The lookup identifier stays, so that logs and lists continue to identify the key.
         let key = Token { lookup: record.lookup.clone(), ..new };
         let record = Arc::new(record);
-        let ops = self.audit_key(&issuer, "key_rotated", &record, Value::Null)?;
-        self.put(&record, ops)?;
+        let cleared = self.clear(guards::of_rotation(&record, &issuer), &issuer, permit)?;
+        let ops = self.audit_key(&issuer, "key_rotated", &record, cleared.annotate(Value::Null))?;
+        self.put_cleared(&record, ops, cleared)?;
         Ok(CreatedKey { record, key, replayed: false })
     }
 }

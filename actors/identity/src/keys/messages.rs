@@ -8,6 +8,7 @@ use actix::Message;
 use super::record::{KeyRecord, LimitOverride, PlanA, PlanB, Role, Scope};
 use super::team::{OwnerRecord, TeamRecord};
 use super::token::Token;
+use muster_core::guard::Permit;
 use muster_core::idempotency::Idempotency;
 use muster_core::precondition::IfMatch;
 use muster_core::{Error, Millis};
@@ -124,6 +125,7 @@ pub(super) struct Create {
     /// A key that the operator has chosen, for the first start; otherwise one is generated.
     pub token: Option<Token>,
     pub idempotency: Option<Idempotency>,
+    pub permit: Option<Permit>,
 }
 
 /// A new or rotated key with its secret.
@@ -153,6 +155,7 @@ pub(super) struct Edit {
     pub patch: KeyPatch,
     pub issuer: KeyIssuer,
     pub if_match: IfMatch,
+    pub permit: Option<Permit>,
 }
 
 /// Creates a team.
@@ -199,6 +202,7 @@ pub(super) struct Rotate {
     pub id: String,
     pub issuer: KeyIssuer,
     pub grace: Duration,
+    pub permit: Option<Permit>,
 }
 
 /// Returns a key by its identifier.

@@ -7,6 +7,7 @@
 mod actor;
 mod allows;
 mod directory;
+mod guards;
 mod messages;
 mod models;
 mod record;

@@ -169,6 +169,9 @@ pub struct KeyRecord {
     pub last_used_at: Option<Millis>,
     /// Time of revocation; `None` if the key was not revoked.
     pub revoked_at: Option<Millis>,
+    /// Who made the key; `None` for keys of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_by: Option<String>,
     /// The secret before the latest rotation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) replaced: Option<Replaced>,
@@ -218,6 +221,7 @@ impl KeyRecord {
             expires_at: None,
             last_used_at: None,
             revoked_at: None,
+            created_by: None,
             replaced: None,
         }
     }

@@ -17,6 +17,7 @@ use super::state::first_key;
 use super::team::{OwnerRecord, TeamRecord};
 use super::token::{PREFIX, Token};
 use super::{Directory, KeyRejection};
+use muster_core::guard::Permit;
 use muster_core::idempotency::Idempotency;
 use muster_core::precondition::IfMatch;
 use muster_core::supervise::{ChildSpec, Group, Handle};
@@ -115,7 +116,21 @@ impl Keys {
         issuer: KeyIssuer,
         idempotency: Option<Idempotency>,
     ) -> Result<CreatedKey, Error> {
-        self.handle.ask(Create { new, issuer, token: None, idempotency }).await?
+        self.create_permitted(new, issuer, idempotency, None).await
+    }
+
+    /// Creates a key with the permit of an approval.
+    ///
+    /// # Errors
+    /// Those of [`Self::create`]; `Forbidden` (`approval_required`); `Conflict` (`approval_mismatch`).
+    pub async fn create_permitted(
+        &self,
+        new: NewKey,
+        issuer: KeyIssuer,
+        idempotency: Option<Idempotency>,
+        permit: Option<Permit>,
+    ) -> Result<CreatedKey, Error> {
+        self.handle.ask(Create { new, issuer, token: None, idempotency, permit }).await?
     }
 
     /// Creates the first key of an empty store, with every scope and role. It is `chosen`, if the operator has chosen
@@ -125,7 +140,13 @@ impl Keys {
     /// `Conflict` if a key with this identifier exists; `Unavailable` if the store accepts no writes.
     pub async fn create_first(&self, chosen: Option<Token>) -> Result<CreatedKey, Error> {
         self.handle
-            .ask(Create { new: first_key(), issuer: KeyIssuer::Operator, token: chosen, idempotency: None })
+            .ask(Create {
+                new: first_key(),
+                issuer: KeyIssuer::Operator,
+                token: chosen,
+                idempotency: None,
+                permit: None,
+            })
             .await?
     }
 
@@ -149,7 +170,22 @@ impl Keys {
         issuer: KeyIssuer,
         if_match: IfMatch,
     ) -> Result<Arc<KeyRecord>, Error> {
-        self.handle.ask(Edit { id, patch, issuer, if_match }).await?
+        self.edit_permitted(id, patch, issuer, if_match, None).await
+    }
+
+    /// Changes a key with the permit of an approval.
+    ///
+    /// # Errors
+    /// Those of [`Self::edit`]; `Forbidden` (`approval_required`); `Conflict` (`approval_mismatch`).
+    pub async fn edit_permitted(
+        &self,
+        id: String,
+        patch: KeyPatch,
+        issuer: KeyIssuer,
+        if_match: IfMatch,
+        permit: Option<Permit>,
+    ) -> Result<Arc<KeyRecord>, Error> {
+        self.handle.ask(Edit { id, patch, issuer, if_match, permit }).await?
     }
 
     /// Returns the published record of a key by its identifier. Involves no actor.
@@ -240,7 +276,21 @@ impl Keys {
     /// `NotFound`; `Conflict` if the key was revoked or has expired; `Forbidden` if the issuer lacks what the key grants;
     /// `Unavailable` if the store accepts no writes.
     pub async fn rotate(&self, id: String, issuer: KeyIssuer, grace: Duration) -> Result<CreatedKey, Error> {
-        self.handle.ask(Rotate { id, issuer, grace }).await?
+        self.rotate_permitted(id, issuer, grace, None).await
+    }
+
+    /// Replaces the secret of a key with the permit of an approval.
+    ///
+    /// # Errors
+    /// Those of [`Self::rotate`]; `Forbidden` (`approval_required`); `Conflict` (`approval_mismatch`).
+    pub async fn rotate_permitted(
+        &self,
+        id: String,
+        issuer: KeyIssuer,
+        grace: Duration,
+        permit: Option<Permit>,
+    ) -> Result<CreatedKey, Error> {
+        self.handle.ask(Rotate { id, issuer, grace, permit }).await?
     }
 
     /// Returns a key by its identifier.

@@ -131,6 +131,7 @@ impl KeyState {
             expires_at,
             last_used_at: None,
             revoked_at: None,
+            created_by: Some(issuer.id().to_owned()),
             replaced: None,
         })
     }

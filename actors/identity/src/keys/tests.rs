@@ -8,13 +8,14 @@ use futures::future::join_all;
 use muster_store::{MemStore, Store, StoreError};
 
 use super::*;
+use muster_core::guard::StandingReader;
 use muster_core::idempotency::Idempotency;
 use muster_core::supervise::{ActorState, Tree};
 use muster_core::{Clock, Kind, test_world};
 
 async fn start(tree: &Tree, store: &Arc<MemStore>) -> Keys {
     let clock = Clock::tokio(test_world::START);
-    let options = KeyActorOptions { store: Arc::clone(store) as _, clock };
+    let options = KeyActorOptions { store: Arc::clone(store) as _, clock, standing: StandingReader::unconstituted() };
     let keys = Keys::start(&tree.group("keys"), Arbiter::current(), options);
     keys.up().await;
     keys

@@ -15,11 +15,12 @@ use super::open_sessions::OpenSessions;
 use crate::Person;
 use crate::sessions::{Directory, Lifetimes, LiveSession, SessionActor, SessionRecord};
 use crate::throttle::{KnownSources, LoginRates, LoginSource, Throttle};
-use crate::users::{UserRecord, UserState};
+use crate::users::{Accounts, UserRecord, UserState};
 use muster_core::audit::AuditEntry;
 use muster_core::event::{Event, Publisher};
+use muster_core::guard::{Cleared, StandingReader};
 use muster_core::idempotency::{PendingResponses, RecentResponses};
-use muster_core::journal::{Committed, Journal, Journalled};
+use muster_core::journal::{Committed, Journal, Journalled, Precondition};
 use muster_core::supervise::{BuildError, Group, Handle};
 use muster_core::{Clock, Error, Millis};
 
@@ -43,6 +44,10 @@ pub(crate) struct RegistryOptions {
     pub publish: watch::Sender<Arc<Directory>>,
     /// Number of users after the durable decisions.
     pub user_count: watch::Sender<usize>,
+    /// Accounts after the durable decisions.
+    pub people: watch::Sender<Arc<Accounts>>,
+    /// By which guarded commands are decided.
+    pub standing: StandingReader,
 }
 
 /// The actor of a session.
@@ -112,6 +117,9 @@ pub(crate) async fn load(options: RegistryOptions) -> Result<Registry, BuildErro
     }
     options.publish.send_replace(Arc::new(directory));
     options.user_count.send_replace(users.len());
+    let mut accounts = Accounts::default();
+    users.all().for_each(|user| accounts.put(Arc::clone(user)));
+    options.people.send_replace(Arc::new(accounts));
     let throttle = Throttle::new(options.rates);
     Ok(Registry {
         options,
@@ -182,8 +190,19 @@ impl Journalled for Registry {
 /// A decision that is being prepared: its writes and its effects.
 #[derive(Debug, Default)]
 pub(super) struct Change {
+    /// What must still be stored: the approval that is executed with it.
+    pub(super) expect: Vec<Precondition>,
     pub(super) ops: Vec<Op>,
     pub(super) effects: ChangeEffects,
+}
+
+impl Change {
+    /// Adds the execution of an approval.
+    pub(super) fn permit(&mut self, cleared: Cleared) {
+        let (expect, ops) = cleared.into_parts();
+        self.expect.extend(expect);
+        self.ops.extend(ops);
+    }
 }
 
 impl Registry {
@@ -238,8 +257,8 @@ impl Registry {
     }
 
     /// Takes a decision: the next request depends on it. It is not handed to the store yet.
-    pub(super) fn decide(&mut self, Change { ops, effects }: Change) {
+    pub(super) fn decide(&mut self, Change { expect, ops, effects }: Change) {
         effects.ended.iter().for_each(|sid| self.sessions.end(sid));
-        self.journal.push(ops, RegistryEffect::Apply(Box::new(effects)));
+        self.journal.push_if(expect, ops, RegistryEffect::Apply(Box::new(effects)));
     }
 }

@@ -36,11 +36,13 @@ pub(crate) struct ChangeEffects {
     pub(super) user_count: Option<usize>,
     /// A user whose open sessions get the present permissions.
     pub(super) updated: Option<Arc<UserRecord>>,
+    /// A user who was deleted.
+    pub(super) removed: Option<String>,
 }
 
 impl Registry {
     pub(super) fn apply(&mut self, effects: ChangeEffects) {
-        let ChangeEffects { ended, events, opened, user_count, updated } = effects;
+        let ChangeEffects { ended, events, opened, user_count, updated, removed } = effects;
         self.remove_sessions(&ended);
         if let Some(publisher) = self.options.publisher.as_ref().filter(|_| !events.is_empty()) {
             publisher.publish(events);
@@ -51,7 +53,11 @@ impl Registry {
         if let Some(count) = user_count {
             self.options.user_count.send_replace(count);
         }
+        if let Some(id) = removed {
+            self.options.people.send_modify(|accounts| Arc::make_mut(accounts).remove(&id));
+        }
         if let Some(user) = updated {
+            self.options.people.send_modify(|accounts| Arc::make_mut(accounts).put(Arc::clone(&user)));
             for live in self.options.publish.borrow().of(&user.id) {
                 live.grant.send_replace(person(&user, &live.sid));
             }

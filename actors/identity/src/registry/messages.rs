@@ -12,6 +12,7 @@ use crate::users::{
 };
 use crate::{By, Person};
 use muster_core::Error;
+use muster_core::guard::Permit;
 use muster_core::idempotency::Idempotency;
 use muster_core::page::{Page, PageParams};
 use muster_core::precondition::IfMatch;
@@ -162,6 +163,7 @@ pub(crate) struct CreateUser {
     pub password: Phc,
     pub by: By,
     pub idempotency: Option<Idempotency>,
+    pub permit: Option<Permit>,
 }
 
 /// A user that was created.
@@ -181,6 +183,7 @@ pub(crate) struct PatchUser {
     pub patch: UserPatch,
     pub if_match: IfMatch,
     pub by: By,
+    pub permit: Option<Permit>,
 }
 
 /// Deletes a user or a service account and ends all its sessions.

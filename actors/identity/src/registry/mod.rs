@@ -5,6 +5,7 @@ mod effects;
 mod login;
 mod messages;
 mod open_sessions;
+mod role_grant;
 mod service_accounts;
 mod sessions;
 mod users;

@@ -7,14 +7,16 @@ use muster_store::{Op, Record};
 use serde_json::{Value, json};
 
 use super::actor::{Change, Registry};
-use super::login;
 use super::messages::{CreateUser, CreatedUser, DeleteUser, EndReason, GetUser, ListUsers, PatchUser, SetPassword};
+use super::{login, role_grant};
 use crate::By;
 use crate::users::{AccountKind, UserRecord};
 use muster_core::audit::AuditEntry;
+use muster_core::guard::{Cleared, Need, Permit, Requester};
 use muster_core::ids::{IdKind, new_id};
 use muster_core::journal::{Journalled, respond};
 use muster_core::page::Page;
+use muster_core::principal::UserRole;
 use muster_core::{Error, Kind};
 
 fn put_op(user: &UserRecord) -> Result<Op, Error> {
@@ -92,8 +94,11 @@ impl Registry {
         }
         self.admit()?;
         let user = self.users.create(create.new, create.password, &create.by, new_id(IdKind::User), now)?;
+        let cleared = self.clear(role_grant::of_new(&user), &create.by, create.permit)?;
         let details = json!({ "email": user.email, "role": user.role, "grants": user.grants });
+        let details = cleared.annotate(details);
         let mut change = self.change_of(&create.by, "user_created", &user, details, "created")?;
+        change.permit(cleared);
         let response = json!({ "id": user.id });
         if let Some(request) = &create.idempotency {
             change.ops.push(request.op(now, response.clone())?);
@@ -106,12 +111,16 @@ impl Registry {
         Ok(CreatedUser { user, replayed: false })
     }
 
-    fn patch(&mut self, PatchUser { id, patch, if_match, by }: PatchUser) -> Result<Arc<UserRecord>, Error> {
+    fn patch(&mut self, PatchUser { id, patch, if_match, by, permit }: PatchUser) -> Result<Arc<UserRecord>, Error> {
         self.admit()?;
         let user = self.users.patch(&id, patch, if_match, &by, self.now())?;
+        let need = self.users.get(&id).and_then(|before| role_grant::of_change(before, &user));
+        let cleared = self.clear(need, &by, permit)?;
         let details = json!({ "role": user.role, "grants": user.grants, "disabled": user.disabled });
+        let details = cleared.annotate(details);
         let kind = if user.disabled { "disabled" } else { "updated" };
         let mut change = self.change_of(&by, "user_updated", &user, details, kind)?;
+        change.permit(cleared);
         if user.disabled {
             self.end(&mut change, self.sessions.of(&id), EndReason::Disabled)?;
         }
@@ -149,8 +158,18 @@ impl Registry {
         self.users.remove(id);
         self.known.remove(id);
         change.effects.user_count = Some(self.users.len());
+        change.effects.removed = Some(id.clone());
         self.decide(change);
         Ok(())
+    }
+
+    /// Decides whether a change may be made without an approval, or with its permit.
+    pub(super) fn clear(&self, need: Option<Need>, by: &By, permit: Option<Permit>) -> Result<Cleared, Error> {
+        // The operator of the machine is not guarded.
+        let need = need.filter(|_| *by != By::System);
+        let is_super_admin = matches!(by, By::Person(person) if person.role == UserRole::SuperAdmin);
+        let requester = Requester { id: by.id(), is_super_admin };
+        self.options.standing.get().clear(need, requester, permit, self.now())
     }
 
     /// Begins a change of a user, with its audit entry and an event on the user's own channel.

@@ -21,9 +21,10 @@ use super::sessions::{Directory, Lifetimes, Origin, Refresh, SessionRecord, Sess
 use super::signing::{Rotate, SigningActor, SigningOptions};
 use super::throttle::{CountedAttempt, Excess, LoginRates, LoginSource, Verdict};
 use super::tokens::{Credential, IssuedTokens, Tokens, invalid, unproven};
-use super::users::{MAX_EMAIL, UserRecord, check_administers, normalize_email};
+use super::users::{MAX_EMAIL, People, UserRecord, check_administers, normalize_email};
 use super::{By, Person, missing_permission, registry, signing};
 use muster_core::event::Publisher;
+use muster_core::guard::StandingReader;
 use muster_core::principal::Permission;
 use muster_core::supervise::{ChildSpec, Group, Handle};
 use muster_core::{Clock, Error, Kind, Millis};
@@ -53,6 +54,8 @@ pub struct IdentityOptions {
     pub lifetimes: Lifetimes,
     /// Rate limits of logins.
     pub rates: LoginRates,
+    /// By which guarded commands are decided.
+    pub standing: StandingReader,
     /// Parameters of password hashes.
     pub hasher: Hasher,
     /// Number of passwords that are hashed at a time.
@@ -132,6 +135,7 @@ pub struct Identity {
     signing: Handle<SigningActor>,
     directory: watch::Receiver<Arc<Directory>>,
     user_count: watch::Receiver<usize>,
+    people: People,
     tokens: Arc<Tokens>,
     pool: HashingPool,
     clock: Clock,
@@ -150,6 +154,7 @@ impl Identity {
     ) -> Result<Self, Error> {
         let (publish, directory) = watch::channel(Arc::new(Directory::default()));
         let (publish_count, user_count) = watch::channel(0);
+        let (publish_people, people) = watch::channel(Arc::default());
         let (publish_keys, keys) = watch::channel(None);
         let pool = HashingPool::new(options.hasher, options.cores)?;
         let signing_options = SigningOptions {
@@ -171,11 +176,22 @@ impl Identity {
             arbiter: arbiter.clone(),
             publish,
             user_count: publish_count,
+            people: publish_people,
+            standing: options.standing,
         };
         let registry =
             group.start(ChildSpec::new("registry", arbiter, move |_| registry::load(registry_options.clone())));
         let tokens = Arc::new(Tokens::new(keys, options.issuer, options.lifetimes, options.bound_bearer));
-        Ok(Self { registry, signing, directory, user_count, tokens, pool, clock: options.clock })
+        Ok(Self {
+            registry,
+            signing,
+            directory,
+            user_count,
+            people: People(people),
+            tokens,
+            pool,
+            clock: options.clock,
+        })
     }
 
     /// Waits until users, sessions and keys were read from the store.
@@ -218,6 +234,16 @@ impl Identity {
     /// Returns the number of users.
     pub fn user_count(&self) -> usize {
         *self.user_count.borrow()
+    }
+
+    /// Returns a reader of all accounts. Involves no actor.
+    pub fn people(&self) -> People {
+        self.people.clone()
+    }
+
+    /// Returns when a live session began and the thumbprint of the key that it is bound to.
+    pub fn session_facts(&self, sid: &str) -> Option<(Millis, Option<Arc<str>>)> {
+        self.directory.borrow().get(sid).map(|live| (live.created_at, live.jkt.clone()))
     }
 
     /// Returns the number of password hashes computed or compared since the start.

@@ -13,6 +13,7 @@ use crate::registry::{
 use crate::throttle::{LoginSource, Verdict};
 use crate::users::{AccountKind, NewUser, UserPatch, UserRecord, check_new_password, normalize_email};
 use crate::{By, Person};
+use muster_core::guard::Permit;
 use muster_core::idempotency::Idempotency;
 use muster_core::page::{Page, PageParams};
 use muster_core::precondition::IfMatch;
@@ -73,9 +74,24 @@ impl Identity {
         password: String,
         idempotency: Option<Idempotency>,
     ) -> Result<CreatedUser, Error> {
+        self.create_user_permitted(by, new, password, idempotency, None).await
+    }
+
+    /// Creates a user with the permit of an approval.
+    ///
+    /// # Errors
+    /// Those of [`Self::create_user`]; `Forbidden` (`approval_required`); `Conflict` (`approval_mismatch`).
+    pub async fn create_user_permitted(
+        &self,
+        by: By,
+        new: NewUser,
+        password: String,
+        idempotency: Option<Idempotency>,
+        permit: Option<Permit>,
+    ) -> Result<CreatedUser, Error> {
         check_new_password("password", &password)?;
         let password = self.pool.hash(password).await?;
-        self.registry.ask(CreateUser { new, password, by, idempotency }).await?
+        self.registry.ask(CreateUser { new, password, by, idempotency, permit }).await?
     }
 
     /// Changes a user. Disabling a user ends their sessions; new permissions apply to open sessions at once.
@@ -89,7 +105,22 @@ impl Identity {
         patch: UserPatch,
         if_match: IfMatch,
     ) -> Result<Arc<UserRecord>, Error> {
-        self.registry.ask(PatchUser { id, patch, if_match, by }).await?
+        self.patch_user_permitted(by, id, patch, if_match, None).await
+    }
+
+    /// Changes a user with the permit of an approval.
+    ///
+    /// # Errors
+    /// Those of [`Self::patch_user`]; `Forbidden` (`approval_required`); `Conflict` (`approval_mismatch`).
+    pub async fn patch_user_permitted(
+        &self,
+        by: By,
+        id: String,
+        patch: UserPatch,
+        if_match: IfMatch,
+        permit: Option<Permit>,
+    ) -> Result<Arc<UserRecord>, Error> {
+        self.registry.ask(PatchUser { id, patch, if_match, by, permit }).await?
     }
 
     /// Deletes a user and ends their sessions.

@@ -20,6 +20,8 @@ pub(crate) struct LiveSession {
     pub user_id: Arc<str>,
     /// Thumbprint of the key that its tokens are bound to.
     pub jkt: Option<Arc<str>>,
+    /// Time of the login.
+    pub created_at: Millis,
     /// Absolute end of the session.
     pub ends: Millis,
     /// Cancelled when the session ends.
@@ -38,6 +40,7 @@ impl LiveSession {
             sid: Arc::clone(&person.session_id),
             user_id: Arc::clone(&person.user_id),
             jkt: session.jkt.as_deref().map(Arc::from),
+            created_at: session.created_at,
             ends: session.ends(lifetimes),
             revoked: CancellationToken::new(),
             grant: watch::Sender::new(person),

@@ -17,6 +17,7 @@ use tempfile::TempDir;
 use super::*;
 use muster_core::audit::{AuditEntry, AuditRecord};
 use muster_core::event::RecordingPublisher;
+use muster_core::guard::StandingReader;
 use muster_core::precondition::IfMatch;
 use muster_core::supervise::Tree;
 use muster_core::test_world::START;
@@ -55,6 +56,7 @@ impl TestIdentity {
             hasher: Hasher { m_kib: 8, t: 1, p: 1 },
             cores: 2,
             bound_bearer: BoundBearer::WithProof,
+            standing: StandingReader::unconstituted(),
         };
         let (arbiter, handle): (_, StoreHandle) = (actix_rt::Arbiter::current(), store.clone());
         let identity = Identity::start(&tree.group(name), arbiter, &handle, options).unwrap();

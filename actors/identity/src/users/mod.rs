@@ -1,11 +1,14 @@
 //! User accounts: stored records and the operations on them.
 
 mod allows;
+mod people;
 mod record;
 mod service_account;
 mod service_state;
 mod state;
 
+pub(super) use people::Accounts;
+pub use people::{Independence, Makers, People};
 pub(super) use record::Phc;
 pub use record::UserRecord;
 pub use service_account::{NewServiceAccount, ServiceAccountPatch, ServiceCredential};

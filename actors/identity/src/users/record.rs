@@ -52,6 +52,15 @@ pub struct UserRecord {
     /// Secret and expiry of a service account; `None` for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<ServiceCredential>,
+    /// Who set the present password, if it was not set with the account.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password_by: Option<String>,
+    /// When it was set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password_at: Option<Millis>,
+    /// When another principal last changed password, e-mail, role or enabling.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub altered_at: Option<Millis>,
 }
 
 impl UserRecord {

@@ -74,6 +74,9 @@ impl UserState {
                 rotated_at: now,
                 expires_at,
             }),
+            password_by: None,
+            password_at: None,
+            altered_at: None,
         })
     }
 

@@ -142,6 +142,10 @@ impl UserState {
         self.by_id.len()
     }
 
+    pub fn all(&self) -> impl Iterator<Item = &Arc<UserRecord>> {
+        self.by_id.values()
+    }
+
     pub fn get(&self, id: &str) -> Option<&Arc<UserRecord>> {
         self.by_id.get(id)
     }
@@ -222,6 +226,9 @@ impl UserState {
             last_login: None,
             version: 1,
             service: None,
+            password_by: None,
+            password_at: None,
+            altered_at: None,
         })
     }
 
@@ -258,6 +265,9 @@ impl UserState {
         if next.disabled && !present.disabled {
             next.not_before = now;
         }
+        if by.id() != id && (next.role != present.role || next.disabled != present.disabled) {
+            next.altered_at = Some(now);
+        }
         let same = next.permissions() == present.permissions() && next.role == present.role;
         next.pv += u64::from(!same);
         next.version += 1;
@@ -275,8 +285,14 @@ impl UserState {
         if by.id() != id {
             check_assignable(by, present.role, &present.grants)?;
         }
-        let version = present.version + 1;
-        Ok(UserRecord { password, not_before: now, version, updated_at: now, ..UserRecord::clone(present) })
+        let mut next = UserRecord::clone(present);
+        (next.password, next.not_before, next.updated_at) = (password, now, now);
+        (next.password_by, next.password_at) = (Some(by.id().to_owned()), Some(now));
+        if by.id() != id {
+            next.altered_at = Some(now);
+        }
+        next.version += 1;
+        Ok(next)
     }
 
     /// Returns a user that may be deleted.

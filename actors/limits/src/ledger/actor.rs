@@ -16,12 +16,12 @@ use super::checkpoint::{self, Loaded};
 use super::credit::{Credit, Payers};
 use super::line::JournalLine;
 use super::messages::{
-    Attribution, BudgetRequest, BudgetView, Budgets, BudgetsRequest, Flush, Hold, HoldRequest, LedgerStatus, Refusal,
-    Reserve, RowsRequest, StatusRequest,
+    Attribution, BudgetRequest, BudgetView, Budgets, BudgetsRequest, DayRequest, Flush, Hold, HoldRequest,
+    LedgerStatus, Refusal, Reserve, RowsRequest, StatusRequest,
 };
-use super::period::Month;
+use super::period::{Day, Month};
 use super::record::{RecordReader, RowRecord};
-use super::row::{Budget, RowKey};
+use super::row::{Budget, Dimension, RowKey};
 use super::service::LedgerOptions;
 use super::state::LedgerState;
 use crate::published::{BUSY_MILLIS, Published, Term};
@@ -376,6 +376,16 @@ impl Handler<RowsRequest> for LedgerActor {
     fn handle(&mut self, RowsRequest(query): RowsRequest, context: &mut Context<Self>) -> Self::Result {
         self.catch_up(context)?;
         Ok(self.ledger.rows(|key| query.matches(key)))
+    }
+}
+
+impl Handler<DayRequest> for LedgerActor {
+    type Result = Result<(Vec<(RowKey, RowRecord)>, Option<Day>), Error>;
+
+    fn handle(&mut self, DayRequest(day): DayRequest, context: &mut Context<Self>) -> Self::Result {
+        self.catch_up(context)?;
+        let rows = self.ledger.rows(|key| key.day == day && key.dimension == Dimension::Key);
+        Ok((rows, self.ledger.oldest_hold()))
     }
 }
 

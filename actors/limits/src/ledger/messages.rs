@@ -259,6 +259,15 @@ pub struct UsageRow {
     pub row: Row,
 }
 
+/// The rows of all keys on one day.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DayRows {
+    /// Sorted by key and model.
+    pub rows: Vec<UsageRow>,
+    /// Whether no call that was admitted on this day, or earlier, can still be charged to it.
+    pub settled: bool,
+}
+
 /// State of a budget, in billionths of a US dollar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct BudgetView {
@@ -321,6 +330,10 @@ impl Message for BudgetRequest {
 #[derive(Debug)]
 pub(super) struct RowsRequest(pub(super) Query);
 
+/// Replied to with the rows of keys of a day that are in memory, and the day of the oldest open hold.
+#[derive(Debug)]
+pub(super) struct DayRequest(pub(super) Day);
+
 #[derive(Debug)]
 pub(super) struct StatusRequest;
 
@@ -338,6 +351,10 @@ impl Message for BudgetsRequest {
 
 impl Message for RowsRequest {
     type Result = Result<Vec<(RowKey, RowRecord)>, Error>;
+}
+
+impl Message for DayRequest {
+    type Result = Result<(Vec<(RowKey, RowRecord)>, Option<Day>), Error>;
 }
 
 impl Message for StatusRequest {

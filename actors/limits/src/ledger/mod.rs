@@ -32,8 +32,8 @@ mod tests;
 mod usage;
 
 pub use messages::{
-    Abandoned, Attribution, BudgetView, Budgets, Entry, Exhausted, Hold, LedgerStatus, Query, Refusal, Reserve,
-    UsageRow, joined_tags,
+    Abandoned, Attribution, BudgetView, Budgets, DayRows, Entry, Exhausted, Hold, LedgerStatus, Query, Refusal,
+    Reserve, UsageRow, joined_tags,
 };
 pub use period::Day;
 pub use row::{Budget, Dimension, Outcome, Row};

@@ -11,9 +11,10 @@ use super::actor::{LedgerActor, LedgerResources, draw};
 use super::credit::{Credit, Payers};
 use super::line::bounded;
 use super::messages::{
-    Abandoned, BudgetRequest, BudgetView, Budgets, BudgetsRequest, Entry, Flush, Hold, HoldRequest, LedgerStatus,
-    Query, Refusal, Reserve, RowsRequest, StatusRequest, UsageRow,
+    Abandoned, BudgetRequest, BudgetView, Budgets, BudgetsRequest, DayRequest, DayRows, Entry, Flush, Hold,
+    HoldRequest, LedgerStatus, Query, Refusal, Reserve, RowsRequest, StatusRequest, UsageRow,
 };
+use super::period::Day;
 use super::record::{self, HEAD, Head};
 use super::row::Budget;
 use super::usage;
@@ -167,6 +168,32 @@ impl Ledger {
         let store = Arc::clone(&self.store);
         let read = tokio::task::spawn_blocking(move || usage::read(store.as_ref(), &query, fresh));
         read.await.unwrap_or_else(|_| Err(Error::new(Kind::Unavailable, "the ledger's read ended early: try again")))
+    }
+
+    /// Returns the rows of all keys on a day, including everything posted before, whatever their number.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` if the ledger is restarting or overloaded.
+    pub async fn day(&self, day: Day) -> Result<DayRows, Error> {
+        let (fresh, oldest_hold) = self.actor.ask(DayRequest(day)).await??;
+        let store = Arc::clone(&self.store);
+        let read = tokio::task::spawn_blocking(move || usage::read_day(store.as_ref(), day, fresh)).await;
+        let rows = read.unwrap_or_else(|_| Err(Error::new(Kind::Unavailable, "the ledger's read ended early")))?;
+        let settled = oldest_hold.is_none_or(|oldest| oldest > day) && Day::of(self.clock.now()) > day;
+        Ok(DayRows { rows, settled })
+    }
+
+    /// Returns the first day of which there are rows, including everything posted before.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` if the ledger is restarting or cannot write.
+    pub async fn first_day(&self) -> Result<Option<Day>, Error> {
+        self.flush().await?;
+        let store = Arc::clone(&self.store);
+        let read = tokio::task::spawn_blocking(move || usage::first_day(store.as_ref())).await;
+        read.unwrap_or_else(|_| Err(Error::new(Kind::Unavailable, "the ledger's read ended early")))
     }
 
     /// Returns the budgets of a key and of a model for the current month.

@@ -127,6 +127,11 @@ impl LedgerState {
         self.holds.len()
     }
 
+    /// Returns the day on which the oldest open hold was granted: it is charged to that day if the server is killed.
+    pub(super) fn oldest_hold(&self) -> Option<Day> {
+        self.holds.values().map(|held| Day::of(held.at)).min()
+    }
+
     pub(super) fn cached(&self) -> usize {
         self.rows.len() + self.accounts.len()
     }

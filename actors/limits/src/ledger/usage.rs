@@ -53,6 +53,38 @@ pub(super) fn read(store: &dyn Store, query: &Query, fresh: Vec<(RowKey, RowReco
     Ok(rows.into_iter().map(row).collect())
 }
 
+/// Maximum number of rows of one day that are read for its close.
+const MAX_ROWS_OF_DAY: usize = 500_000;
+
+/// Returns the rows of all keys on a day, where `fresh` are those in memory. Blocking.
+pub(super) fn read_day(store: &dyn Store, day: Day, fresh: Vec<(RowKey, RowRecord)>) -> Result<Vec<UsageRow>, Error> {
+    let mut rows = Rows::new();
+    for entry in store.entries(Tree::Ledger, day_prefix(ROW, day), PageRequest::default()) {
+        let (key, rec) = entry?;
+        let Some(key) = RowKey::decode(&key) else { continue };
+        add(&mut rows, key, RowRecord::decode(&rec)?);
+        if rows.len() > MAX_ROWS_OF_DAY {
+            return Err(Error::new(Kind::Invalid, format!("more than {MAX_ROWS_OF_DAY} rows on {day}")));
+        }
+    }
+    for (key, record) in fresh {
+        add(&mut rows, key, record);
+    }
+    let row = |(key, record): (RowKey, RowRecord)| UsageRow {
+        day: key.day,
+        subject: key.id.to_string(),
+        model_id: key.model.into(),
+        row: record.row,
+    };
+    Ok(rows.into_iter().map(row).collect())
+}
+
+/// Returns the first day of which the store has rows. Blocking.
+pub(super) fn first_day(store: &dyn Store) -> Result<Option<Day>, Error> {
+    let first = store.entries(Tree::Ledger, vec![ROW], PageRequest::of(1)).next().transpose()?;
+    Ok(first.and_then(|(key, _)| RowKey::decode(&key)).map(|key| key.day))
+}
+
 /// Adds the matching rows under a prefix, beginning at a key.
 fn pages(store: &dyn Store, prefix: &[u8], from: Vec<u8>, query: &Query, rows: &mut Rows) -> Result<(), Error> {
     for entry in store.entries(Tree::Ledger, prefix, PageRequest::default().starting_at(Some(from))) {

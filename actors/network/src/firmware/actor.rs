@@ -232,12 +232,12 @@ impl FirmwareActor {
             tracing::error!(%error, "a change of firmware cannot be stored");
             self.journal.fail(error);
         } else if !transaction.ops.is_empty() {
-            let FirmwareTransaction { earlier, ops, events, firmware, ready_devices, answer, .. } = transaction;
+            let FirmwareTransaction { expect, earlier, ops, events, firmware, ready_devices, answer, .. } = transaction;
             for ops in earlier {
                 self.journal.push(ops, FirmwareEffect::None);
             }
             let changed = FirmwareEffect::Changed(Announcement { events, firmware, ready_devices });
-            let decision = self.journal.push(ops, changed);
+            let decision = self.journal.push_if(expect, ops, changed);
             if let Some((request, answer)) = answer {
                 self.responses.insert(&request, answer, decision);
             }

@@ -130,7 +130,18 @@ impl Firmwares {
         at: IfMatch,
     ) -> Result<Value, Error> {
         let request = JobActionRequest { action, note, at };
-        self.change(move |state, transaction, now| state.apply_action(&id, &request, &by, transaction, now)).await
+        let independence = self.independence.clone();
+        self.change(move |state, transaction, now| {
+            if action == JobAction::Approve {
+                let job = &state.job(&id)?.job;
+                let others = job.approvals.iter().map(|approval| approval.user.as_str());
+                for other in others.chain([job.created_by.as_str()]) {
+                    independence.require(other, &by.user_id, now)?;
+                }
+            }
+            state.apply_action(&id, &request, &by, transaction, now)
+        })
+        .await
     }
 
     /// Returns a page of the executions of a job, ordered by group and device.

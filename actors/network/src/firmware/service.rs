@@ -16,11 +16,13 @@ use super::transaction::FirmwareTransaction;
 use crate::device::FirmwareView;
 use crate::journal::Incarnations;
 use muster_core::event::Publisher;
+use muster_core::guard::{GuardedAction, Need, Permit, Requester, StandingReader};
 pub use muster_core::page::Page;
+use muster_core::principal::UserRole;
 use muster_core::supervise::{ChildSpec, Group, Handle};
 use muster_core::{Clock, Error, Millis};
 use muster_feed::{SnapshotRequest, SnapshotSource};
-use muster_identity::By;
+use muster_identity::{By, Independence};
 
 /// Dependencies and settings of [`Firmwares`].
 #[derive(Clone)]
@@ -37,6 +39,10 @@ pub struct FirmwareOptions {
     pub folder: PathBuf,
     /// Bounds and rules.
     pub rules: FirmwareRules,
+    /// By which guarded commands are decided.
+    pub standing: StandingReader,
+    /// Whether a second person is independent of the first.
+    pub independence: Independence,
     /// Public keys (`x`, base64url) that are trusted in addition to those that people add.
     pub trusted_keys: Vec<String>,
 }
@@ -55,6 +61,8 @@ pub struct Firmwares {
     pub(super) store: Arc<DebugStore>,
     pub(super) clock: Clock,
     pub(super) devices: Arc<dyn FirmwareView>,
+    pub(super) standing: StandingReader,
+    pub(super) independence: Independence,
 }
 
 /// A store handle that can be formatted for debugging.
@@ -85,12 +93,13 @@ impl Firmwares {
         }
         let images = Images::open(&options.folder)?;
         let (store, clock) = (Arc::new(DebugStore(Arc::clone(&options.store))), options.clock.clone());
-        let devices = Arc::clone(&options.devices);
+        let (devices, standing) = (Arc::clone(&options.devices), options.standing.clone());
+        let independence = options.independence.clone();
         let incarnations = Incarnations::default();
         let handle = group.start(ChildSpec::new("firmware", arbiter, move |control| {
             load(options.clone(), control, incarnations.clone())
         }));
-        Ok(Self { handle, images, store, clock, devices })
+        Ok(Self { handle, images, store, clock, devices, standing, independence })
     }
 
     /// Waits until the actor has read its records and answers.
@@ -121,7 +130,29 @@ impl Firmwares {
     /// # Errors
     /// `Invalid` for a malformed key; `Conflict` if it is known or was revoked; `Unavailable`.
     pub async fn add_key(&self, x: String, name: String, by: By) -> Result<SigningKey, Error> {
-        self.change(move |state, transaction, now| state.add_key(&x, &name, &by, transaction, now)).await
+        self.add_key_permitted(x, name, by, None).await
+    }
+
+    /// Adds a trusted signing key with the permit of an approval.
+    ///
+    /// # Errors
+    /// Those of [`Self::add_key`]; `Forbidden` (`approval_required`); `Conflict` (`approval_mismatch`).
+    pub async fn add_key_permitted(
+        &self,
+        x: String,
+        name: String,
+        by: By,
+        permit: Option<Permit>,
+    ) -> Result<SigningKey, Error> {
+        let standing = self.standing.clone();
+        self.change(move |state, transaction, now| {
+            let need = Need::new(GuardedAction::TrustAdd, state.addable_key(&x)?);
+            let is_super_admin = matches!(&by, By::Person(person) if person.role == UserRole::SuperAdmin);
+            let requester = Requester { id: by.id(), is_super_admin };
+            let cleared = standing.get().clear(Some(need), requester, permit, now)?;
+            state.add_key(&x, &name, &by, cleared, transaction, now)
+        })
+        .await
     }
 
     /// Revokes a signing key: artifacts that it signed are no longer rolled out, and their jobs are aborted.

@@ -14,11 +14,15 @@ use crate::device::{FirmwareStateUpdate, FirmwareSync, FirmwareVersion};
 use muster_core::Millis;
 use muster_core::audit::AuditEntry;
 use muster_core::event::Event;
+use muster_core::guard::Cleared;
 use muster_core::idempotency::Idempotency;
+use muster_core::journal::Precondition;
 
 /// Changes that become durable together.
 #[derive(Debug, Default)]
 pub(crate) struct FirmwareTransaction {
+    /// What must still be stored: the approval that is executed with the change.
+    pub(crate) expect: Vec<Precondition>,
     /// Writes that must be durable before the others.
     pub(crate) earlier: Vec<Vec<Op>>,
     pub(crate) ops: Vec<Op>,
@@ -50,6 +54,13 @@ impl FirmwareTransaction {
     pub(crate) fn publish(&mut self, event: Event) {
         self.put(event.op());
         self.events.push(event);
+    }
+
+    /// Adds the execution of an approval.
+    pub(crate) fn permit(&mut self, cleared: Cleared) {
+        let (expect, ops) = cleared.into_parts();
+        self.expect.extend(expect);
+        self.ops.extend(ops);
     }
 
     pub(crate) fn audit(&mut self, entry: &AuditEntry) {

@@ -25,6 +25,7 @@ use muster_core::journal::{Committed, Journal, Journalled, Reply};
 use muster_core::supervise::BuildError;
 use muster_core::{Clock, Error, Millis};
 use muster_feed::{Denied, StateItem};
+use muster_identity::Independence;
 
 /// Interval of the check for changes that are due by time.
 const TICK: Duration = Duration::from_secs(1);
@@ -40,6 +41,8 @@ pub struct IncidentOptions {
     pub publisher: Publisher,
     /// Notified of the locations of incidents.
     pub location_observer: Option<Arc<dyn LocationObserver>>,
+    /// Whether a second person is independent of the first.
+    pub independence: Independence,
     /// Settings.
     pub settings: IncidentSettings,
 }

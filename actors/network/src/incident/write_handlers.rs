@@ -12,7 +12,7 @@ use super::events;
 use super::messages::{IncidentRequest, IncidentResponse, WriteIncident, WriteMode};
 use super::plan::Plan;
 use super::state::RequestContext;
-use crate::alert::{AlertState, Document};
+use crate::alert::{AlertState, Document, WaitsFor};
 use muster_core::event::Event;
 use muster_core::ids::new_id;
 use muster_core::journal::Journalled;
@@ -140,7 +140,15 @@ impl IncidentActor {
             IncidentRequest::EditAlert { alert, if_match, texts } => {
                 (registry.edit_alert(&alert, if_match, *texts, context)?, Some(alert))
             }
-            IncidentRequest::Confirm { alert, if_match } => (registry.confirm(&alert, if_match, context)?, Some(alert)),
+            IncidentRequest::Confirm { alert, if_match } => {
+                let plan = registry.confirm(&alert, if_match, context)?;
+                let pending = registry.alerts.get(&alert);
+                let two = pending.filter(|pending| pending.waits_for == Some(WaitsFor::SecondPerson));
+                if let Some(pending) = two {
+                    self.options.independence.require(&pending.made_by, by.id(), now)?;
+                }
+                (plan, Some(alert))
+            }
             IncidentRequest::Reject { alert, note } => (registry.reject(&alert, note, context)?, Some(alert)),
             IncidentRequest::Import { message, xml } => {
                 let (plan, alert, outcome) = registry.import(*message, xml, context)?;

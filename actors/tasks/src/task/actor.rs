@@ -23,6 +23,7 @@ use super::rate::Rate;
 use super::settings::{TaskSettings, TaskStats};
 use super::step_output::OutputBuffers;
 use muster_core::event::Publisher;
+use muster_core::guard::StandingReader;
 use muster_core::idempotency::PendingResponses;
 use muster_core::journal::{Committed, Journal, Journalled};
 use muster_core::supervise::BuildError;
@@ -51,6 +52,8 @@ pub struct TaskOptions {
     pub runtime: Option<tokio::runtime::Handle>,
     /// Receives the latency of kills.
     pub kill_latency: KillLatency,
+    /// By which guarded commands are decided.
+    pub standing: StandingReader,
 }
 
 impl std::fmt::Debug for TaskOptions {

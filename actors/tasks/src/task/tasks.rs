@@ -5,6 +5,8 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use actix_rt::ArbiterHandle;
+use muster_store::Batch;
+use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -14,7 +16,7 @@ use super::executor::Admission;
 use super::history;
 use super::jobs::next_of;
 use super::messages::{
-    BulkOutcome, BulkReply, Control, ControlReply, DryRun, Filter, NewTask, RedirectMode, Requester, Verb,
+    BulkOutcome, BulkReply, Control, ControlReply, DryRun, Filter, NewTask, Reach, RedirectMode, Requester, Verb,
 };
 use super::new::{self, NewRecord};
 use super::operate::{Operate, OperateMany};
@@ -24,11 +26,16 @@ use super::recovery::Shutdown;
 use super::settings::{TaskLatency, TaskStats};
 use super::step_output::{LogLine, OutputBuffers};
 use super::stored;
+use muster_core::audit::AuditEntry;
+use muster_core::guard::{self, GuardedAction, Need, Permit};
 use muster_core::idempotency::Idempotency;
 use muster_core::page::{Page, PageParams};
+use muster_core::principal::UserRole;
 use muster_core::supervise::{ChildSpec, Group, Handle};
 use muster_core::{Error, Kind};
 use muster_feed::{Denied, SnapshotRequest, SnapshotSource};
+use muster_identity::By;
+use muster_identity::keys::Role;
 
 /// Maximum number of concurrent calls of the actor.
 pub(super) const CALLS: usize = 8_192;
@@ -320,7 +327,26 @@ impl Tasks {
         dry_run: DryRun,
         requester: &Requester,
     ) -> Result<BulkReply, Error> {
+        self.control_many_permitted(filter, control, dry_run, requester, None).await
+    }
+
+    /// Applies a control to many tasks with the permit of an approval. A kill of many tasks of others needs one
+    /// (`tasks.kill`); it is executed before the first task is killed, because a kill of many is no single batch.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::control_many`]; `Forbidden` (`approval_required`); `Conflict` (`approval_mismatch`).
+    pub async fn control_many_permitted(
+        &self,
+        filter: Filter,
+        control: Control,
+        dry_run: DryRun,
+        requester: &Requester,
+        permit: Option<Permit>,
+    ) -> Result<BulkReply, Error> {
         new::check_control(&control)?;
+        let own = Requester { reads: Reach::Own, controls: Reach::Own, ..requester.clone() };
+        let own = MatchLive { filter: filter.clone(), requester: own, limit: MAX_BULK };
         let request = MatchLive { filter, requester: requester.clone(), limit: MAX_BULK };
         let ids = self.handle.control_within(CALL_LIMIT, request).await?;
         let (matched, mut outcomes) = (ids.len(), Vec::new());
@@ -328,10 +354,47 @@ impl Tasks {
             let outcomes = ids.into_iter().map(|task_id| BulkOutcome { task_id, phase: None, refused: None }).collect();
             return Ok(BulkReply { matched, outcomes });
         }
+        let threshold = self.options.standing.get().threshold(GuardedAction::TasksKill);
+        let many = control.verb == Verb::Kill && u64::try_from(matched).unwrap_or(u64::MAX) > threshold;
+        let of_others = if many {
+            matched.saturating_sub(self.handle.control_within(CALL_LIMIT, own).await?.len())
+        } else {
+            0
+        };
+        self.clear_kill(u64::try_from(of_others).unwrap_or(u64::MAX), threshold, requester, permit).await?;
         for chunk in ids.chunks(BULK_CHUNK) {
             outcomes.extend(self.control_chunk(chunk, &control, requester).await?);
         }
         Ok(BulkReply { matched, outcomes })
+    }
+
+    /// Decides whether that many tasks of others may be killed, and executes the approval.
+    async fn clear_kill(
+        &self,
+        of_others: u64,
+        threshold: u64,
+        requester: &Requester,
+        permit: Option<Permit>,
+    ) -> Result<(), Error> {
+        let need = (of_others > threshold).then(|| Need::new(GuardedAction::TasksKill, "tasks").affecting(of_others));
+        let need = need.filter(|_| requester.by != By::System);
+        let is_super_admin = match &requester.by {
+            By::Person(person) => person.role == UserRole::SuperAdmin,
+            By::Key(key) => key.roles.contains(&Role::SuperAdmin),
+            By::Device(_) | By::System => false,
+        };
+        let guarded = need.is_some();
+        let by = guard::Requester { id: requester.by.id(), is_super_admin };
+        let now = self.options.clock.now();
+        let cleared = self.options.standing.get().clear(need, by, permit, now)?;
+        if !guarded {
+            return Ok(());
+        }
+        let details = cleared.annotate(json!({ "tasks": of_others }));
+        let entry = AuditEntry::new(now, requester.by.id(), "tasks_killed", "tasks", details);
+        let (expect, mut ops) = cleared.into_parts();
+        ops.push(entry.op()?);
+        Ok(self.options.store.commit(Batch { expect, ops }).await?)
     }
 
     async fn control_chunk(

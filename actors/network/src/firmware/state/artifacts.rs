@@ -8,6 +8,7 @@ use crate::firmware::artifact::{Artifact, ArtifactState, Blocks, Manifest, SIGNI
 use crate::firmware::threat::Threat;
 use crate::firmware::transaction::FirmwareTransaction;
 use muster_core::audit::AuditEntry;
+use muster_core::guard::Cleared;
 use muster_core::idempotency::Idempotency;
 use muster_core::ids::{IdKind, new_id};
 use muster_core::precondition::IfMatch;
@@ -264,16 +265,11 @@ impl FirmwareState {
         transaction.artifact(artifact);
     }
 
+    /// Returns the thumbprint of a key that may be added.
+    ///
     /// # Errors
     /// `Invalid` for a malformed key; `Conflict` if it is known or was revoked.
-    pub fn add_key(
-        &mut self,
-        x: &str,
-        name: &str,
-        by: &By,
-        transaction: &mut FirmwareTransaction,
-        now: Millis,
-    ) -> Result<SigningKey, Error> {
+    pub fn addable_key(&self, x: &str) -> Result<String, Error> {
         let wrong = || {
             let why = "must be an Ed25519 public key: 32 bytes as base64url";
             Error::field(Kind::Invalid, &["body", "public_key", "x"], why, serde_json::Value::Null)
@@ -286,10 +282,29 @@ impl FirmwareState {
         if self.keys.len() >= 1_000 {
             return Err(Error::new(Kind::Conflict, "there are too many signing keys"));
         }
+        Ok(kid)
+    }
+
+    /// Adds a key, with the execution of an approval if it needed one.
+    ///
+    /// # Errors
+    /// Those of [`Self::addable_key`].
+    pub fn add_key(
+        &mut self,
+        x: &str,
+        name: &str,
+        by: &By,
+        cleared: Cleared,
+        transaction: &mut FirmwareTransaction,
+        now: Millis,
+    ) -> Result<SigningKey, Error> {
+        let kid = self.addable_key(x)?;
         let (added_by, name) = (by.id().to_owned(), name.to_owned());
         let key = SigningKey { kid, x: x.to_owned(), name, added_by, added_at: now, revoked_at: None };
-        let entry = AuditEntry::new(now, by.id(), "firmware.key.added", &key.kid, json!({ "name": key.name }));
+        let details = cleared.annotate(json!({ "name": key.name }));
+        let entry = AuditEntry::new(now, by.id(), "firmware.key.added", &key.kid, details);
         transaction.audit(&entry.after(&key.allows()));
+        transaction.permit(cleared);
         transaction.record(signing_key(&key.kid), &key);
         self.keys.insert(key.kid.clone(), key.clone());
         Ok(key)

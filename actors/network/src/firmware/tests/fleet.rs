@@ -103,6 +103,8 @@ impl FirmwareServer {
             devices: Arc::clone(&fleet) as _,
             folder: folder.path().to_owned(),
             rules: FirmwareRules { approvals: 0, ..FirmwareRules::default() },
+            standing: muster_core::guard::StandingReader::unconstituted(),
+            independence: muster_identity::Independence::of_strangers(),
             trusted_keys: vec![key.public().x()],
         };
         let firmwares = Firmwares::start(&tree.group("firmware"), Arbiter::current(), options).unwrap();

@@ -60,6 +60,7 @@ async fn with(
         clock: Clock::tokio(START),
         publisher: Arc::clone(&recorder) as _,
         location_observer: Some(Arc::clone(recorded) as _),
+        independence: muster_identity::Independence::of_strangers(),
         settings,
     };
     let incidents = Incidents::start(&tree.group("disaster"), Arbiter::current(), options);

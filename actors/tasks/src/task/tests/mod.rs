@@ -66,6 +66,7 @@ impl TaskFixture {
             settings: settings.clone(),
             runtime: None,
             kill_latency: KillLatency::new(move |took| noted.lock().unwrap().push(took)),
+            standing: muster_core::guard::StandingReader::unconstituted(),
         };
         let tasks = Tasks::start(&tree.group("agents"), Arbiter::current(), options);
         tasks.up().await;
