@@ -140,14 +140,16 @@ async fn refuses_connections(url: &str) {
 async fn every_part_of_people_the_network_and_agents_is_probed_and_well() {
     let muster = crate::support::server::Muster::start("");
     let parts = ["auth", "sessions", "realtime-feed", "devices", "incidents", "firmware-jobs"];
-    let parts: Vec<&str> =
-        parts.into_iter().chain(["agent-runtime", "task-queue", "memory-store", "medical-knowledge"]).collect();
+    let parts: Vec<&str> = parts
+        .into_iter()
+        .chain(["agent-runtime", "task-queue", "memory-store", "medical-knowledge", "governance"])
+        .collect();
     let report = || muster.app.health.report();
     let probed =
         || parts.iter().chain(&["agent-registry"]).all(|part| report().modules[part].status.name() != "starting");
     crate::support::socket::wait_until("every part is probed", probed).await;
     let health = muster.client().get("/api/health").await.json();
-    assert_eq!(health["modules"], 25);
+    assert_eq!(health["modules"], 26);
     // On a busy machine five engines may take longer than a probe does.
     let engines = report().modules["engine-registry"].why.clone();
     assert!(engines.as_ref().is_none_or(|message| message.contains("busy")), "{engines:?}");
