@@ -47,7 +47,8 @@ async fn a_guarded_request_takes_two_steps_and_two_people_and_is_executed_once()
         let mismatch = requester.execute(KEYS, &other, &id).await;
         assert_eq!(code(&mismatch), refused(409, "APPROVAL_MISMATCH"), "{}", mismatch.text);
     }
-    let at_once = join_all((0..100).map(|_| requester.execute(KEYS, &admin_key("ci"), &id))).await;
+    let body = admin_key("ci");
+    let at_once = join_all((0..100).map(|_| requester.execute(KEYS, &body, &id))).await;
     let won: Vec<_> = at_once.iter().filter(|answer| answer.status == 201).collect();
     assert_eq!(won.len(), 1, "{:?}", at_once.iter().map(code).collect::<Vec<_>>());
     assert!(at_once.iter().all(|answer| matches!(answer.status, 201 | 409 | 429)), "{at_once:?}");
@@ -122,9 +123,10 @@ async fn every_guarded_route_refuses_without_an_approval_and_takes_one() {
         (format!("{KEYS}/{plain}"), json!({ "budget_usd": 500.0 }), "budget.raise"),
     ] {
         let got = requester.patch(&path, &body).await;
-        let details = got.json().get("details").or_else(|| Some(&got.json()["error"]["details"])).cloned();
         assert_eq!(got.status, 403, "{}", got.text);
-        assert_eq!(details.unwrap()["action"], action, "{}", got.text);
+        let body = got.json();
+        let details = body.get("details").unwrap_or_else(|| &body["error"]["details"]);
+        assert_eq!(details["action"], action, "{}", got.text);
     }
     assert_eq!(requester.patch(&format!("{KEYS}/{plain}"), &json!({ "budget_usd": 90.0 })).await.status, 200);
 }

@@ -140,8 +140,10 @@ async fn refuses_connections(url: &str) {
 async fn every_part_of_people_the_network_and_agents_is_probed_and_well() {
     let muster = crate::support::server::Muster::start("");
     let parts = ["auth", "sessions", "realtime-feed", "devices", "incidents", "firmware-jobs"];
-    let parts: Vec<&str> =
-        parts.into_iter().chain(["agent-runtime", "task-queue", "memory-store", "medical-knowledge"]).collect();
+    let parts: Vec<&str> = parts
+        .into_iter()
+        .chain(["agent-runtime", "task-queue", "memory-store", "medical-knowledge", "governance"])
+        .collect();
     let report = || muster.app.health.report();
     let probed =
         || parts.iter().chain(&["agent-registry"]).all(|part| report().modules[part].status.name() != "starting");

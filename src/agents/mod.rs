@@ -12,6 +12,7 @@ use actix_rt::ArbiterHandle;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use muster_core::event::LatestValue;
+use muster_core::guard::StandingReader;
 use muster_core::supervise::Tree;
 use muster_core::upkeep::PeriodicJob;
 use muster_core::{Clock, Error};

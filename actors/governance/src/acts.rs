@@ -13,8 +13,8 @@ use sha2::{Digest, Sha256};
 
 use crate::actor::{Change, GovernanceActor, put_op};
 use crate::approval::{
-    ApprovalEvent, ApprovalRecord, ApprovalState, DecisionKind, Facts, PayloadRecord, VetoRecord, apply, effective_state,
-    met_roles,
+    ApprovalEvent, ApprovalRecord, ApprovalState, DecisionKind, Facts, PayloadRecord, VetoRecord, apply,
+    effective_state, met_roles,
 };
 use crate::caller::GovernanceCaller;
 use crate::messages::{Act, ApprovalAct, ApprovalView, NewApproval, Open, Show};
