@@ -13,9 +13,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 pub use compact::CompactReport;
-pub use inspect::{Inspection, JournalFile, TreeCount, inspect_backup};
+pub use inspect::{Inspection, JournalFile, TreeCount, inspect_backup, read_backup};
 pub(super) use replace::finish as finish_replacement;
-pub use replace::{ReplacePolicy, RestoreReport};
+pub use replace::{ReplacePolicy, RestoreOptions, RestoreReport};
 
 use super::Options;
 use super::open::{self, LIVE};
