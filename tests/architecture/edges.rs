@@ -59,10 +59,11 @@ const ALLOWED: &[Allowed] = &[
         dev: &["muster-simulate"],
     },
     // The command line reads the store offline and creates keys and people with the types of their crates.
-    allowed("muster-cli", &["muster-core", "muster-identity", "muster-simulate", "crates/*"]),
+    allowed("muster-cli", &["muster-core", "muster-audit", "muster-identity", "muster-simulate", "crates/*"]),
     allowed("muster-simulate", &["crates/*"]),
     // Actors, one crate for each domain.
-    allowed("muster-core", &["muster-store"]),
+    allowed("muster-core", &["muster-store", "muster-tlog"]),
+    allowed("muster-audit", &["muster-core", "crates/*"]),
     allowed("muster-identity", &["muster-core", "crates/*"]),
     allowed("muster-limits", &["muster-core", "muster-identity", "crates/*"]),
     allowed("muster-feed", &["muster-core", "muster-identity", "crates/*"]),

@@ -55,6 +55,8 @@ pub enum IdKind {
     Conversation,
     /// A stored picture.
     Image,
+    /// A server: an installation with its own signing keys.
+    Instance,
 }
 
 impl IdKind {
@@ -87,6 +89,7 @@ impl IdKind {
             // Connections and conversations never stand beside each other.
             Self::Conversation => "con",
             Self::Image => "img",
+            Self::Instance => "ins",
         }
     }
 }

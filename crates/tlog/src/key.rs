@@ -50,6 +50,12 @@ fn cosigned(text: &str, time: u64) -> String {
     format!("cosignature/v1\ntime {time}\n{text}")
 }
 
+/// What is signed for bytes of a domain. No note contains NUL, and neither does a domain, so that nothing can be read as
+/// something else that the key signs.
+fn in_domain(domain: &str, bytes: &[u8]) -> Vec<u8> {
+    [domain.split('\0').next().unwrap_or_default().as_bytes(), b"\0", bytes].concat()
+}
+
 /// Why a text is no verifier key, or a key cannot have a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
@@ -108,6 +114,18 @@ impl VerifierKey {
     #[must_use]
     pub const fn id(&self) -> u32 {
         self.id
+    }
+
+    /// Returns the 32 bytes of the key.
+    #[must_use]
+    pub fn key_bytes(&self) -> &[u8; 32] {
+        self.key.as_bytes()
+    }
+
+    /// Verifies a signature of bytes that are no note: one by [`NoteSigner::sign_bytes`] for the same domain.
+    #[must_use]
+    pub fn verify_bytes(&self, domain: &str, bytes: &[u8], signature: &[u8; 64]) -> bool {
+        self.key.verify_strict(&in_domain(domain, bytes), &Signature::from_bytes(signature)).is_ok()
     }
 
     /// Returns whether a signature is said to be of this key.
@@ -201,6 +219,12 @@ impl NoteSigner {
             }
         };
         NoteSignature { name: self.public.name.clone(), key_id: self.public.id, signature }
+    }
+
+    /// Signs bytes that are no note. `domain` says what they are: a text without NUL, such as `muster.backup.v1`.
+    #[must_use]
+    pub fn sign_bytes(&self, domain: &str, bytes: &[u8]) -> [u8; 64] {
+        self.key.sign(&in_domain(domain, bytes)).to_bytes()
     }
 }
 
