@@ -8,6 +8,7 @@
 mod arguments;
 mod backup;
 mod connection;
+mod digest;
 mod doctor;
 mod firmware;
 mod keys;
@@ -18,6 +19,7 @@ mod models;
 mod monitor;
 mod progress;
 mod prompt;
+mod restore;
 mod sealed;
 mod service_accounts;
 mod session;
@@ -40,7 +42,7 @@ use arguments::{Cli, Command};
 pub use arguments::{EngineWorkerArgs, OfflineArgs, ServeArgs, Settings};
 pub use doctor::Finding;
 pub use keys::KeysCommand;
-pub use local::{CheckedManifest, LocalServer, MissingFiles};
+pub use local::{BackupSetup, CheckedManifest, KnownInstance, LocalServer, MissingFiles};
 pub use prompt::read_password;
 pub use service_accounts::{CreateServiceAccountArgs, ServiceAccountsCommand};
 pub use signing::SigningCommand;
@@ -96,7 +98,7 @@ pub fn run(environment: &Environment, server: &impl LocalServer) -> ExitCode {
         Command::Medical(args) => medical::run(args, server),
         Command::Doctor(args) => doctor::run(&args, server),
         Command::Backup(args) => backup::backup(&args, environment, server),
-        Command::Restore(args) => backup::restore(&args, environment, server),
+        Command::Restore(args) => restore::restore(&args, environment, server),
         Command::Verify(args) => verify::verify(&args, environment, server),
         Command::Compact(args) => verify::compact(&args, server),
         Command::Monitor(args) => exit(monitor::run(&args, environment)),

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use muster_backup::{Header, Trust};
 use muster_store::{DataFolder, Inspection, inspect_backup};
 use serde_json::json;
 
 use crate::progress::Progress;
-use crate::sealed::{PassphraseArgs, Plain};
+use crate::sealed::OpenArgs;
 use crate::{Environment, LocalServer, Settings, fail, locked};
 
 #[derive(Debug, clap::Args)]
@@ -17,10 +18,7 @@ pub(super) struct VerifyArgs {
     /// Backup file to check [default: the data directory].
     file: Option<PathBuf>,
     #[command(flatten)]
-    passphrase: PassphraseArgs,
-    /// Accept a backup of an earlier version, which is not encrypted: its checksums show damage, not changes.
-    #[arg(long)]
-    unencrypted: bool,
+    open: OpenArgs,
     /// Print the result as JSON.
     #[arg(long)]
     json: bool,
@@ -37,25 +35,33 @@ pub(super) struct CompactArgs {
 
 pub(super) fn verify(args: &VerifyArgs, environment: &Environment, server: &impl LocalServer) -> ExitCode {
     match inspect(args, environment, server) {
-        Ok((subject, inspection)) => {
-            print(&subject, &inspection, args.json);
-            if inspection.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        Ok(verified) => {
+            print(&verified, args.json);
+            if verified.inspection.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => fail(&error),
     }
 }
 
-fn inspect(
-    args: &VerifyArgs,
-    environment: &Environment,
-    server: &impl LocalServer,
-) -> Result<(PathBuf, Inspection), String> {
+/// What was verified, and the result.
+struct Verified {
+    subject: PathBuf,
+    inspection: Inspection,
+    /// Header of a signed backup.
+    header: Option<Header>,
+}
+
+fn inspect(args: &VerifyArgs, environment: &Environment, server: &impl LocalServer) -> Result<Verified, String> {
     let options = server.store_options(&args.settings)?;
     if let Some(file) = &args.file {
-        let plain = if args.unencrypted { Plain::Accepted } else { Plain::Refused };
-        let source = args.passphrase.source(file, plain, environment)?;
-        let inspection = inspect_backup(&*source, &options.migrations).map_err(|error| error.to_string())?;
-        return Ok((file.clone(), inspection));
+        let backup = args.open.open(file, Trust::Anybody, environment)?;
+        let mut inspection = inspect_backup(&backup, &options.migrations).map_err(|error| error.to_string())?;
+        // A damaged file may have no header that can be read.
+        let header = backup.header().ok().flatten();
+        if let (Some(header), []) = (&header, inspection.problems.as_slice()) {
+            inspection.problems = server.check_backup(&backup, header)?;
+        }
+        return Ok(Verified { subject: file.clone(), inspection, header });
     }
     let data = options.path.clone();
     let folder = DataFolder::lock(options).map_err(|error| {
@@ -64,16 +70,25 @@ fn inspect(
             "stop the server first (SIGTERM), or verify a backup of it; a running server reports its state at GET /api/health",
         )
     })?;
-    Ok((data, folder.inspect().map_err(|error| error.to_string())?))
+    let inspection = folder.inspect().map_err(|error| error.to_string())?;
+    Ok(Verified { subject: data, inspection, header: None })
 }
 
-fn print(subject: &std::path::Path, inspection: &Inspection, as_json: bool) {
+fn print(verified: &Verified, as_json: bool) {
+    let Verified { subject, inspection, header } = verified;
     let ok = inspection.problems.is_empty();
     if as_json {
         let Inspection { trees, journals, problems } = inspection;
         println!(
             "{}",
-            json!({ "what": subject, "ok": ok, "trees": trees, "journals": journals, "problems": problems })
+            json!({
+                "what": subject,
+                "ok": ok,
+                "trees": trees,
+                "journals": journals,
+                "problems": problems,
+                "backup": header,
+            })
         );
         return;
     }
@@ -88,6 +103,9 @@ fn print(subject: &std::path::Path, inspection: &Inspection, as_json: bool) {
     }
     for problem in &inspection.problems {
         println!("BAD  {problem}");
+    }
+    if let Some(header) = header {
+        println!("backup of {} at {}, signed by {}", header.origin, header.at, header.vkeys.join(", "));
     }
     if ok {
         println!("{}: all checksums are correct", subject.display());

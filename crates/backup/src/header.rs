@@ -139,7 +139,9 @@ impl Header {
         let texts = [("instance", instance), ("origin", origin), ("at", at), ("approval", self.approval.as_ref())];
         for (name, text) in texts.into_iter().filter_map(|(name, text)| Some((name, text?))) {
             if text.is_empty() || text.len() > MAX_TEXT || text.chars().any(char::is_control) {
-                return Err(HeaderError::Members(format!("{name} has 1 to {MAX_TEXT} bytes without control characters")));
+                return Err(HeaderError::Members(format!(
+                    "{name} has 1 to {MAX_TEXT} bytes without control characters"
+                )));
             }
         }
         if self.origin != format!("{}{AUDIT}{}", self.name(), self.generation) || self.name().is_empty() {

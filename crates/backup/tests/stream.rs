@@ -161,8 +161,11 @@ fn headers_that_contradict_themselves_are_refused() {
         assert!(bad.to_bytes().is_err(), "{bad:?}");
     }
     let text = String::from_utf8(good.to_bytes().unwrap()).unwrap();
-    for bad in [text.replace("{\"at\"", "{ \"at\""), text.replace("}", ",\"z\":1}"), text.replace("{\"at\"", "{\"at\":\"x\",\"at\"")]
-    {
+    for bad in [
+        text.replace("{\"at\"", "{ \"at\""),
+        text.replace("}", ",\"z\":1}"),
+        text.replace("{\"at\"", "{\"at\":\"x\",\"at\""),
+    ] {
         assert!(Header::from_bytes(bad.as_bytes()).is_err(), "{bad}");
     }
 }
