@@ -27,7 +27,9 @@ pub(crate) fn check_batch(batch: &Batch) -> Result<usize, StoreError> {
         bytes += match op {
             Op::Put { key, rec, .. } => check_key(key)? + check_value(rec)?,
             Op::Delete { key, .. } => check_key(key)?,
+            Op::Append { rec, .. } => check_value(rec)?,
         };
+        crate::appended::check_op(op)?;
     }
     for (_, key, expect) in &batch.expect {
         bytes += check_key(key)?;

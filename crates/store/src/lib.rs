@@ -5,6 +5,7 @@
 
 #![warn(missing_docs)]
 
+mod appended;
 mod blobs;
 mod bounds;
 mod crash;
@@ -25,6 +26,7 @@ mod snapshot;
 
 use std::sync::Arc;
 
+pub use appended::{key_number, number_key};
 pub use bounds::{MAX_BATCH_BYTES, MAX_BATCH_OPS, MAX_INLINE, MAX_KEY, MAX_PAGE, MAX_VALUE};
 pub use engine::{
     CompactReport, DataFolder, Durability, Inspection, JournalFile, OpenedStore, Options, Progress, RESTORE_MARK,

@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use futures::future::BoxFuture;
 use tokio::sync::{oneshot, watch};
 
+use crate::appended::{DurableLengths, Lengths, number_key};
 use crate::bounds::{check_batch, check_key, check_scan};
 use crate::range::{Paging, key_range};
 use crate::snapshot::SnapshotWriter;
@@ -21,11 +22,13 @@ pub struct MemStore {
     inner: Mutex<Inner>,
     /// Number of commits that are held.
     held: watch::Sender<usize>,
+    lengths: DurableLengths,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
     trees: Trees,
+    lengths: Lengths,
     commits: u64,
     failing: Option<StoreError>,
     holding: Option<VecDeque<(Batch, ReplySender)>>,
@@ -33,7 +36,8 @@ struct Inner {
 
 impl Default for MemStore {
     fn default() -> Self {
-        Self { inner: Mutex::default(), held: watch::Sender::new(0) }
+        let lengths = DurableLengths::new(Lengths::default());
+        Self { inner: Mutex::default(), held: watch::Sender::new(0), lengths }
     }
 }
 
@@ -56,6 +60,7 @@ impl MemStore {
             // The caller may have dropped its future.
             let _ = answer.send(outcome);
         }
+        self.lengths.publish(inner.lengths);
         drop(inner);
         self.held.send_replace(0);
     }
@@ -87,10 +92,24 @@ impl Inner {
                 return Err(StoreError::Conflict);
             }
         }
+        let mut lengths = self.lengths;
+        let mut numbers = Vec::new();
+        for op in &batch.ops {
+            match op {
+                Op::Put { tree, key, .. } => lengths.put(*tree, key)?,
+                Op::Delete { .. } => {}
+                Op::Append { tree, .. } => numbers.push(lengths.take(*tree)?),
+            }
+        }
+        self.lengths = lengths;
+        let mut numbers = numbers.into_iter();
         for op in batch.ops {
             match op {
                 Op::Put { tree, key, rec } => self.trees.entry(tree.name()).or_default().insert(key, rec),
                 Op::Delete { tree, key } => self.trees.entry(tree.name()).or_default().remove(&key),
+                Op::Append { tree, rec } => numbers.next().and_then(|number| {
+                    self.trees.entry(tree.name()).or_default().insert(number_key(number).to_vec(), rec)
+                }),
             };
         }
         self.commits += 1;
@@ -136,6 +155,7 @@ impl Store for MemStore {
         let mut inner = self.lock();
         let Some(holding) = &mut inner.holding else {
             let outcome = inner.apply(batch);
+            self.lengths.publish(inner.lengths);
             return Box::pin(async { outcome });
         };
         let (answer, answered) = oneshot::channel();
@@ -144,6 +164,10 @@ impl Store for MemStore {
         Box::pin(
             async move { answered.await.unwrap_or_else(|_| Err(StoreError::Poisoned("the store was dropped".into()))) },
         )
+    }
+
+    fn appended(&self, tree: Tree) -> watch::Receiver<u64> {
+        self.lengths.of(tree)
     }
 
     fn snapshot(&self, to: &mut dyn Write) -> Result<u64, StoreError> {

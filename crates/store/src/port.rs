@@ -5,6 +5,7 @@ use std::io::Write;
 
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
 
 use crate::StoreError;
 
@@ -50,8 +51,14 @@ pub enum Tree {
     Feed,
     /// First responses by `Idempotency-Key`.
     Idempotency,
-    /// Security-relevant actions, append-only.
+    /// Security-relevant actions as versions before the audit log stored them: moved there at a start.
     Audit,
+    /// The audit log: security-relevant actions, numbered.
+    AuditLog,
+    /// Hashes over the audit log, made from it. In no backup.
+    AuditTiles,
+    /// What was signed of the audit log, and its identity.
+    AuditMarks,
     /// Agents' tasks.
     Tasks,
     /// Outputs of finished steps of tasks.
@@ -84,7 +91,7 @@ pub enum Tree {
 
 impl Tree {
     /// All trees, in a fixed order.
-    pub const ALL: [Self; 34] = [
+    pub const ALL: [Self; 37] = [
         Self::Meta,
         Self::Keys,
         Self::Limits,
@@ -105,6 +112,9 @@ impl Tree {
         Self::Feed,
         Self::Idempotency,
         Self::Audit,
+        Self::AuditLog,
+        Self::AuditTiles,
+        Self::AuditMarks,
         Self::Tasks,
         Self::Steps,
         Self::TaskLog,
@@ -121,6 +131,15 @@ impl Tree {
         Self::Pictures,
     ];
 
+    /// Trees whose records are numbered by [`Op::Append`].
+    pub const APPENDED: [Self; 1] = [Self::AuditLog];
+
+    /// Returns whether the records of this tree are numbered: its keys are 0, 1, 2 …, and none is ever deleted.
+    #[must_use]
+    pub fn is_appended(self) -> bool {
+        Self::APPENDED.contains(&self)
+    }
+
     /// Returns the newest schema among the records of this tree that are upgraded when they are read
     /// ([`crate::Record::upgrade`]); 1 where none is. Backups with newer records are rejected.
     #[must_use]
@@ -133,10 +152,10 @@ impl Tree {
     }
 
     /// Returns whether a backup contains the records of this tree. Records of files that no backup contains would have none
-    /// after a restore.
+    /// after a restore; tiles are made anew from the log.
     #[must_use]
     pub const fn is_backed_up(self) -> bool {
-        !matches!(self, Self::Pictures)
+        !matches!(self, Self::Pictures | Self::AuditTiles)
     }
 
     /// Returns the tree's name on disk and in snapshots.
@@ -163,6 +182,9 @@ impl Tree {
             Self::Feed => "feed",
             Self::Idempotency => "idempotency",
             Self::Audit => "audit",
+            Self::AuditLog => "audit_log",
+            Self::AuditTiles => "audit_tiles",
+            Self::AuditMarks => "audit_marks",
             Self::Tasks => "tasks",
             Self::Steps => "steps",
             Self::TaskLog => "task_log",
@@ -224,6 +246,14 @@ pub enum Op {
         /// Key of the record.
         key: Vec<u8>,
     },
+    /// Adds a record under the next number of its tree, one of [`Tree::APPENDED`]. The store gives the number as it
+    /// applies the batch; a batch that is refused takes none, so that there are no gaps.
+    Append {
+        /// Tree of the record.
+        tree: Tree,
+        /// The new record.
+        rec: Rec,
+    },
 }
 
 /// Writes that become durable atomically, with preconditions that are checked in the same transaction.
@@ -257,6 +287,13 @@ impl Batch {
     #[must_use]
     pub fn and_delete(mut self, tree: Tree, key: impl Into<Vec<u8>>) -> Self {
         self.ops.push(Op::Delete { tree, key: key.into() });
+        self
+    }
+
+    /// Appends a record that is numbered by the store.
+    #[must_use]
+    pub fn and_append(mut self, tree: Tree, rec: Rec) -> Self {
+        self.ops.push(Op::Append { tree, rec });
         self
     }
 
@@ -344,6 +381,9 @@ pub trait Store: Send + Sync + 'static {
     /// Applies a batch; the future resolves once it is durable. Dropping the future does not cancel the batch. Batches are
     /// applied in the order of the calls, so an empty one resolves after all that were submitted before it.
     fn commit(&self, batch: Batch) -> BoxFuture<'static, Result<(), StoreError>>;
+
+    /// Returns how many records of a tree of [`Tree::APPENDED`] are durable, and every later number of them.
+    fn appended(&self, tree: Tree) -> watch::Receiver<u64>;
 
     /// Writes every record to `to` as a stream with checksums; returns the number of records.
     fn snapshot(&self, to: &mut dyn Write) -> Result<u64, StoreError>;

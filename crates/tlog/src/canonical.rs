@@ -12,6 +12,8 @@ use serde_json::{Map, Number, Value};
 pub const MAX_DEPTH: u8 = 32;
 /// Maximum length of a text that is parsed, in bytes.
 pub const MAX_TEXT: usize = 1 << 20;
+/// Below the depth at which the parser itself ends.
+const MAX_PARSED_DEPTH: u8 = 100;
 /// The largest integer that is exact as a double together with its neighbours (RFC 7493, section 2.2).
 const MAX_INTEGER: u64 = (1 << 53) - 1;
 
@@ -43,14 +45,23 @@ pub fn to_canonical(value: &Value) -> Result<String, CanonicalError> {
 /// # Errors
 /// [`CanonicalError`].
 pub fn parse_unambiguous(text: &[u8]) -> Result<Value, CanonicalError> {
-    if text.len() > MAX_TEXT {
-        return Err(CanonicalError::Text(format!("it is longer than {MAX_TEXT} bytes")));
+    parse_within(text, MAX_TEXT, MAX_DEPTH)
+}
+
+/// Parses a JSON text of at most `most` bytes and `depth` levels, up to 100, in which no name is repeated.
+///
+/// # Errors
+/// [`CanonicalError`].
+pub fn parse_within(text: &[u8], most: usize, depth: u8) -> Result<Value, CanonicalError> {
+    if text.len() > most {
+        return Err(CanonicalError::Text(format!("it is longer than {most} bytes")));
     }
+    let depth = depth.min(MAX_PARSED_DEPTH);
     let mut reader = serde_json::Deserializer::from_slice(text);
-    let value = Node { depth: MAX_DEPTH }.deserialize(&mut reader);
+    let value = Node { depth }.deserialize(&mut reader);
     let value = value.and_then(|value| reader.end().map(|()| value));
     let value = value.map_err(|error| CanonicalError::Text(error.to_string()))?;
-    check(&value, MAX_DEPTH)?;
+    check(&value, depth)?;
     Ok(value)
 }
 

@@ -108,6 +108,17 @@ impl<'a, R: TileReader> TileTree<'a, R> {
         Ok(path)
     }
 
+    /// Returns the hashes of the complete subtrees that cover the leaves from `start` to `end`, exclusive, from left to
+    /// right: what a reader of the other leaves needs for the root.
+    ///
+    /// # Errors
+    /// [`ProveError`].
+    pub fn cover(&self, start: u64, end: u64) -> Result<Vec<Hash>, ProveError<R::Error>> {
+        self.check(end)?;
+        let mut walk = self.walk();
+        (Range { start, end }).subtrees().map(|subtree| walk.subtree(subtree)).collect()
+    }
+
     /// Returns the first `width` hashes of a tile, full or partial, as they are served to readers of the log.
     ///
     /// # Errors

@@ -99,6 +99,7 @@ fn bytes(ops: &[Op]) -> usize {
     let of = |op: &Op| match op {
         Op::Put { key, rec, .. } => key.len() + rec.bytes.len(),
         Op::Delete { key, .. } => key.len(),
+        Op::Append { rec, .. } => rec.bytes.len(),
     };
     ops.iter().map(of).sum()
 }
@@ -434,6 +435,7 @@ mod tests {
                         let expected = (sent + 1..).zip(together.clone()).flat_map(|(n, (ops, _))| vec![n as u64; *ops]);
                         let keys = batch.ops.iter().map(|op| match op {
                             Op::Put { key, .. } | Op::Delete { key, .. } => key.clone(),
+                            Op::Append { .. } => panic!("this test appends nothing"),
                         });
                         prop_assert!(keys.eq(expected.map(|n| n.to_be_bytes().to_vec())));
                         let bytes: usize = together.clone().map(|(_, bytes)| bytes).sum();

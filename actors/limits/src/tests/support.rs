@@ -117,6 +117,10 @@ impl Store for PowerCutStore {
         if self.off.load(Ordering::SeqCst) { Box::pin(std::future::pending()) } else { self.disk.commit(batch) }
     }
 
+    fn appended(&self, tree: StoreTree) -> tokio::sync::watch::Receiver<u64> {
+        self.disk.appended(tree)
+    }
+
     fn snapshot(&self, to: &mut dyn Write) -> Result<u64, StoreError> {
         self.disk.snapshot(to)
     }

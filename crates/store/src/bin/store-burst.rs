@@ -5,12 +5,15 @@
 //! codes: 0 all records found, 1 the store failed, 2 acknowledged writes are lost. The last line of the file may be
 //! incomplete, because the process is killed while printing.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Mutex;
 
-use muster_store::{Batch, Durability, Expect, Options, Rec, SledStore, Store, StoreError, Tree};
+use muster_store::{
+    Batch, Durability, Expect, Options, PageRequest, Rec, SledStore, Store, StoreError, Tree, key_number,
+};
 
 fn main() -> ExitCode {
     let outcome = Job::parse(std::env::args().skip(1)).and_then(|job| match &job.check {
@@ -78,6 +81,11 @@ fn record(number: u64) -> Rec {
     Rec { schema: 1, bytes: bytes.collect() }
 }
 
+/// Returns the appended record of a commit: its number.
+fn entry(number: u64) -> Rec {
+    Rec { schema: 1, bytes: number.to_be_bytes().to_vec() }
+}
+
 /// Returns the record with a thread's latest count, which every commit of the thread overwrites.
 fn latest(count: u64) -> Rec {
     Rec { schema: 1, bytes: count.to_be_bytes().to_vec() }
@@ -114,6 +122,7 @@ fn write(store: &dyn Store, acks: &Mutex<io::Stdout>, thread: u64) -> Result<(),
         let expect = before.map_or(Expect::Absent, |count| Expect::Is(latest(count)));
         let batch = Batch::put(tree(number), number.to_be_bytes(), record(number))
             .and_put(Tree::Limits, latest_key(thread), latest(count))
+            .and_append(Tree::AuditLog, entry(number))
             .when(Tree::Limits, latest_key(thread), expect);
         runtime.block_on(store.commit(batch))?;
         let mut acks = acks.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -127,6 +136,7 @@ fn check(job: &Job, acks: &PathBuf) -> Result<ExitCode, StoreError> {
     let acks = std::fs::read_to_string(acks).map_err(|e| StoreError::Io(e.to_string()))?;
     let store = job.open()?;
     let (mut checked, mut lost) = (0_u64, 0_u64);
+    let entries = entries(&*store)?;
     for line in acks.lines() {
         let Some(number) = line.strip_suffix('.').and_then(|line| line.parse::<u64>().ok()) else {
             continue;
@@ -136,10 +146,30 @@ fn check(job: &Job, acks: &PathBuf) -> Result<ExitCode, StoreError> {
         let (thread, count) = (number >> 40, number & ((1 << 40) - 1));
         let reached = store.get(Tree::Limits, &latest_key(thread)).ok().flatten();
         let reached = reached.and_then(|rec| rec.bytes.try_into().ok()).map(u64::from_be_bytes);
-        if !there || reached.is_none_or(|reached| reached < count) {
+        if !there || !entries.contains(&number) || reached.is_none_or(|reached| reached < count) {
             lost += 1;
         }
     }
     let _ = writeln!(io::stdout(), "checked {checked} lost {lost}");
     Ok(if lost == 0 { ExitCode::SUCCESS } else { ExitCode::from(2) })
+}
+
+/// Reads the appended records: each number of a commit once, under consecutive keys.
+fn entries(store: &dyn Store) -> Result<HashSet<u64>, StoreError> {
+    let mut found = HashSet::new();
+    for entry in store.entries(Tree::AuditLog, [], PageRequest::default()) {
+        let (key, rec) = entry?;
+        if key_number(&key) != Some(found.len() as u64) {
+            return Err(StoreError::Corrupt(format!("after {} appended records there is a gap", found.len())));
+        }
+        let number = rec.bytes.try_into().map(u64::from_be_bytes);
+        if !number.is_ok_and(|number| found.insert(number)) {
+            return Err(StoreError::Corrupt("an appended record is damaged or stored twice".into()));
+        }
+    }
+    if *store.appended(Tree::AuditLog).borrow() == found.len() as u64 {
+        Ok(found)
+    } else {
+        Err(StoreError::Corrupt("the length of the appended records is wrong".into()))
+    }
 }

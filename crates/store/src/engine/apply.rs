@@ -14,10 +14,14 @@ use sled::transaction::{
 };
 
 use super::tables::Engine;
+use crate::appended::{Lengths, number_key};
 use crate::bounds::MAX_INLINE;
 use crate::crash::catch_panics;
 use crate::envelope::{self, BlobId, Sealed, StoredValue};
 use crate::{Batch, Expect, Op, Rec, StoreError, Tree};
+
+/// Bytes of a number and of the envelope around a numbered record.
+const NUMBERED: usize = 16;
 
 /// A batch whose values are encoded in envelopes and whose large values are written to files.
 #[derive(Debug)]
@@ -33,10 +37,38 @@ pub(super) struct Prepared {
 #[derive(Debug)]
 struct Write {
     tree: Tree,
-    key: Vec<u8>,
-    /// The encoded envelope; `None` deletes the key.
-    sealed: Option<Vec<u8>>,
+    to: WriteTo,
     blob: Option<BlobId>,
+}
+
+#[derive(Debug)]
+enum WriteTo {
+    /// Deletes the record at a key.
+    Nothing { key: Vec<u8> },
+    /// Stores an encoded envelope at a key.
+    Key { key: Vec<u8>, sealed: Vec<u8> },
+    /// Stores a value under the next number. Its envelope depends on the number.
+    Next(Sealed),
+}
+
+impl Write {
+    /// The key, unless the store gives it.
+    fn key(&self) -> Option<&[u8]> {
+        match &self.to {
+            WriteTo::Nothing { key } | WriteTo::Key { key, .. } => Some(key),
+            WriteTo::Next(_) => None,
+        }
+    }
+
+    /// What it adds to the engine's log, in bytes.
+    fn bytes(&self) -> usize {
+        match &self.to {
+            WriteTo::Nothing { key } => key.len(),
+            WriteTo::Key { key, sealed } => key.len() + sealed.len(),
+            WriteTo::Next(Sealed { body: StoredValue::Inline(bytes), .. }) => NUMBERED + bytes.len(),
+            WriteTo::Next(Sealed { body: StoredValue::Blob(id), .. }) => NUMBERED + id.len(),
+        }
+    }
 }
 
 impl Engine {
@@ -45,25 +77,32 @@ impl Engine {
         let mut prepared = Prepared { expect: batch.expect, writes: Vec::new(), wrote_blobs: false, bytes: 0 };
         for op in batch.ops {
             let write = match op {
-                Op::Delete { tree, key } => Write { tree, key, sealed: None, blob: None },
-                Op::Put { tree, key, rec } => self.prepare_put(tree, key, rec)?,
+                Op::Delete { tree, key } => Write { tree, to: WriteTo::Nothing { key }, blob: None },
+                Op::Put { tree, key, rec } => {
+                    let (value, blob) = self.value(rec)?;
+                    let sealed = envelope::seal(tree, &key, &value);
+                    Write { tree, to: WriteTo::Key { key, sealed }, blob }
+                }
+                Op::Append { tree, rec } => {
+                    let (value, blob) = self.value(rec)?;
+                    Write { tree, to: WriteTo::Next(value), blob }
+                }
             };
             prepared.wrote_blobs |= write.blob.is_some();
-            prepared.bytes += write.key.len() + write.sealed.as_ref().map_or(0, Vec::len);
+            prepared.bytes += write.bytes();
             prepared.writes.push(write);
         }
         Ok(prepared)
     }
 
-    fn prepare_put(&self, tree: Tree, key: Vec<u8>, rec: Rec) -> Result<Write, StoreError> {
+    fn value(&self, rec: Rec) -> Result<(Sealed, Option<BlobId>), StoreError> {
         let (body, blob) = if rec.bytes.len() > MAX_INLINE {
             let id = self.blobs.write(&rec.bytes)?;
             (StoredValue::Blob(id), Some(id))
         } else {
             (StoredValue::Inline(rec.bytes), None)
         };
-        let sealed = envelope::seal(tree, &key, &Sealed { schema: rec.schema, body });
-        Ok(Write { tree, key, sealed: Some(sealed), blob })
+        Ok((Sealed { schema: rec.schema, body }, blob))
     }
 
     /// Applies the batches whose preconditions hold and whose current records can be read. Returns the outcome of each
@@ -79,27 +118,37 @@ impl Engine {
     fn transact(&self, batches: &[Prepared]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
         let handles = self.handles()?;
         let tables: Vec<_> = handles.trees.iter().map(|(_, table)| table).chain([&handles.refs]).collect();
-        let outcomes = RefCell::new(Vec::new());
+        let before = self.lengths();
+        let outcomes = RefCell::new((Vec::new(), before));
         let done = tables.as_slice().transaction(|views| {
             let views = TransactionTrees { engine: self, views };
             let mut outcomes_so_far = Vec::with_capacity(batches.len());
+            // sled may run this closure again: the numbers are given anew each time.
+            let mut lengths = before;
             for batch in batches {
                 // All of the batch's records are read before anything is staged, so that a corrupt record fails this
                 // batch only.
-                let outcome = catch_panics("commit", || views.evaluate(batch));
-                if outcome.is_ok() {
-                    batch.writes.iter().try_for_each(|write| stage(&views, write))?;
+                let numbered = catch_panics("commit", || {
+                    views.evaluate(batch)?;
+                    numbers(batch, lengths)
+                });
+                if let Ok((numbers, after)) = &numbered {
+                    lengths = *after;
+                    let mut numbers = numbers.iter().copied();
+                    batch.writes.iter().try_for_each(|write| stage(&views, write, &mut numbers))?;
                 }
-                outcomes_so_far.push(outcome);
+                outcomes_so_far.push(numbered.map(drop));
             }
-            outcomes.replace(outcomes_so_far);
+            outcomes.replace((outcomes_so_far, lengths));
             Ok(())
         });
         done.map_err(|error| match error {
             TransactionError::Abort(refused) => refused,
             TransactionError::Storage(error) => self.fault(error),
         })?;
-        Ok(outcomes.into_inner())
+        let (outcomes, lengths) = outcomes.into_inner();
+        self.set_lengths(lengths);
+        Ok(outcomes)
     }
 }
 
@@ -133,7 +182,8 @@ impl TransactionTrees<'_> {
         for (tree, key, expect) in &batch.expect {
             self.check(*tree, key, expect)?;
         }
-        batch.writes.iter().try_for_each(|write| self.read(write.tree, &write.key).map(drop))
+        let keys = batch.writes.iter().filter_map(|write| Some((write.tree, write.key()?)));
+        keys.into_iter().try_for_each(|(tree, key)| self.read(tree, key).map(drop))
     }
 
     fn check(&self, tree: Tree, key: &[u8], expect: &Expect) -> Result<(), StoreError> {
@@ -157,23 +207,46 @@ fn abort(error: StoreError) -> ConflictableTransactionError<StoreError> {
     ConflictableTransactionError::Abort(error)
 }
 
-fn stage(views: &TransactionTrees<'_>, write: &Write) -> Result<(), ConflictableTransactionError<StoreError>> {
+/// The numbers that the appended records of a batch get, in order, and the lengths after them.
+fn numbers(batch: &Prepared, mut lengths: Lengths) -> Result<(Vec<u64>, Lengths), StoreError> {
+    let mut numbers = Vec::new();
+    for write in &batch.writes {
+        match &write.to {
+            WriteTo::Nothing { .. } => {}
+            WriteTo::Key { key, .. } => lengths.put(write.tree, key)?,
+            WriteTo::Next(_) => numbers.push(lengths.take(write.tree)?),
+        }
+    }
+    Ok((numbers, lengths))
+}
+
+fn stage(
+    views: &TransactionTrees<'_>,
+    write: &Write,
+    numbers: &mut impl Iterator<Item = u64>,
+) -> Result<(), ConflictableTransactionError<StoreError>> {
     let table = views.table(write.tree).map_err(abort)?;
-    let old = match &write.sealed {
-        Some(sealed) => table.insert(write.key.as_slice(), sealed.as_slice())?,
-        None => table.remove(write.key.as_slice())?,
+    let number;
+    let (key, old) = match &write.to {
+        WriteTo::Nothing { key } => (key.as_slice(), table.remove(key.as_slice())?),
+        WriteTo::Key { key, sealed } => (key.as_slice(), table.insert(key.as_slice(), sealed.as_slice())?),
+        WriteTo::Next(value) => {
+            let next = numbers.next().ok_or_else(|| abort(StoreError::Io("a record has no number".into())))?;
+            number = number_key(next);
+            (number.as_slice(), table.insert(&number, envelope::seal(write.tree, &number, value))?)
+        }
     };
     // A corrupt old record may leave a stale reference and thus an unneeded file, which is harmless.
-    let old = old.and_then(|old| envelope::unseal(write.tree, &write.key, &old).ok());
+    let old = old.and_then(|old| envelope::unseal(write.tree, key, &old).ok());
     if let Some(Sealed { body: StoredValue::Blob(id), .. }) = old {
-        views.refs().map_err(abort)?.remove(reference(&id, write))?;
+        views.refs().map_err(abort)?.remove(reference(&id, write.tree, key))?;
     }
     if let Some(id) = write.blob {
-        views.refs().map_err(abort)?.insert(reference(&id, write), Vec::new())?;
+        views.refs().map_err(abort)?.insert(reference(&id, write.tree, key), Vec::new())?;
     }
     Ok(())
 }
 
-fn reference(id: &BlobId, write: &Write) -> Vec<u8> {
-    [id.as_slice(), write.tree.name().as_bytes(), b"/", &write.key].concat()
+fn reference(id: &BlobId, tree: Tree, key: &[u8]) -> Vec<u8> {
+    [id.as_slice(), tree.name().as_bytes(), b"/", key].concat()
 }

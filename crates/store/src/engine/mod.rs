@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use tokio::sync::watch;
 
 pub use bulk_load::RESTORE_MARK;
 pub use offline::{
@@ -141,6 +142,10 @@ impl Store for SledStore {
     fn commit(&self, batch: Batch) -> BoxFuture<'static, Result<(), StoreError>> {
         let submitted = check_batch(&batch).and_then(|bytes| self.writer.submit(batch, bytes));
         Box::pin(async move { submitted?.await })
+    }
+
+    fn appended(&self, tree: Tree) -> watch::Receiver<u64> {
+        self.engine.durable.of(tree)
     }
 
     /// Commits wait meanwhile, so that the snapshot is consistent.

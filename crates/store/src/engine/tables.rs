@@ -2,8 +2,10 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use super::handles::{Handles, fault};
+use crate::appended::{DurableLengths, Lengths};
 use crate::blobs::Blobs;
 use crate::crash::catch_panics;
 use crate::envelope::{self, BlobId, StoredValue};
@@ -25,6 +27,9 @@ pub(crate) struct Engine {
     db_file: File,
     dir: PathBuf,
     durability: Durability,
+    /// Lengths of the trees with numbered records. Changed by whoever applies batches: one thread.
+    lengths: Mutex<Lengths>,
+    pub(super) durable: DurableLengths,
 }
 
 impl Engine {
@@ -42,8 +47,23 @@ impl Engine {
             File::open(&path).and_then(|file| file.sync_all()).map_err(|e| io_at(&path, &e))?;
         }
         files::sync_dir(dir)?;
-        let engine = Self { handles: Some(handles), blobs, db_file, dir: dir.to_owned(), durability };
+        let (dir, durable) = (dir.to_owned(), DurableLengths::new(Lengths::default()));
+        let engine = Self {
+            handles: Some(handles),
+            blobs,
+            db_file,
+            dir,
+            durability,
+            lengths: Mutex::default(),
+            durable,
+        };
         engine.sync_engine()?;
+        let last = |tree| {
+            catch_panics("last", || engine.table(tree)?.last().map_err(|e| engine.fault(e)))
+                .map(|last| last.map(|(key, _)| key.to_vec()))
+        };
+        engine.set_lengths(Lengths::read(last)?);
+        engine.publish_lengths();
         Ok(engine)
     }
 
@@ -159,6 +179,19 @@ impl Engine {
         let value = group.to_be_bytes();
         catch_panics("mark", || self.handles()?.marks.insert(GROUP, &value).map_err(|e| self.fault(e)))?;
         Ok(())
+    }
+
+    pub(super) fn lengths(&self) -> Lengths {
+        *self.lengths.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn set_lengths(&self, lengths: Lengths) {
+        *self.lengths.lock().unwrap_or_else(PoisonError::into_inner) = lengths;
+    }
+
+    /// Publishes the lengths, which are durable now.
+    pub(super) fn publish_lengths(&self) {
+        self.durable.publish(self.lengths());
     }
 
     /// Passes all writes to the operating system: they now survive the end of the process.

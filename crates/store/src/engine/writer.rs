@@ -251,6 +251,7 @@ impl WriterThread {
         let synced = self.engine.mark(group).and_then(|()| self.engine.flush()).and_then(|()| self.engine.sync_data());
         synced.map_err(|error| self.shared.poison(&error.to_string()))?;
         self.group = group;
+        self.engine.publish_lengths();
         if let Err(error) = self.high_water.note(group) {
             // The mark only falls behind, which cannot cause a false alarm.
             tracing::warn!(%error, "could not update the high-water mark");

@@ -228,3 +228,34 @@ async fn a_batch_larger_than_a_segment_of_the_log_is_written_whole() {
     assert_eq!(found.len(), 1_000);
     assert!(found.into_iter().all(|(_, found)| found == rec(vec![2; 16 << 10])));
 }
+
+#[tokio::test]
+async fn racing_writers_get_consecutive_numbers_and_the_published_length_is_durable() {
+    let home = tempfile::tempdir().unwrap();
+    let store = SledStore::open(Options::new(home.path())).unwrap().store;
+    let mut length = store.appended(Tree::AuditLog);
+    let commits = (0..300_u32).map(|n| {
+        // One in three is refused: it takes no number.
+        let expect = if n % 3 == 0 { Expect::Is(rec("none")) } else { Expect::Absent };
+        let large = rec(vec![7; if n % 50 == 1 { 20_000 } else { 10 }]);
+        store.commit(
+            Batch::put(Tree::Keys, n.to_be_bytes(), rec("v"))
+                .and_append(Tree::AuditLog, rec(n.to_be_bytes()))
+                .and_append(Tree::AuditLog, large)
+                .when(Tree::Keys, n.to_be_bytes(), expect),
+        )
+    });
+    let outcomes = join_all(commits).await;
+    assert_eq!(outcomes.iter().filter(|done| done.is_ok()).count(), 200);
+    assert_eq!(*length.wait_for(|length| *length >= 400).await.unwrap(), 400);
+    let read = all(&*store, Tree::AuditLog);
+    assert!(read.iter().map(|(key, _)| muster_store::key_number(key)).eq((0..400).map(Some)));
+    // The records of one batch are neighbours.
+    assert!(read.chunks(2).all(|pair| pair[0].1.bytes.len() == 4 && pair[1].1.bytes.len() >= 10));
+    drop(store);
+    let store = SledStore::open(Options::new(home.path())).unwrap().store;
+    assert_eq!(*store.appended(Tree::AuditLog).borrow(), 400);
+    assert_eq!(all(&*store, Tree::AuditLog), read);
+    store.commit(Batch::default().and_append(Tree::AuditLog, rec("next"))).await.unwrap();
+    assert_eq!(store.get(Tree::AuditLog, &muster_store::number_key(400)), Ok(Some(rec("next"))));
+}

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures::FutureExt;
 use muster_store::{
     Batch, Durability, Expect, MemStore, Options, Order, Page, Rec, Scan, SledStore, Store, StoreError, StoreHandle,
-    Tree,
+    Tree, number_key,
 };
 use proptest::prelude::*;
 
@@ -18,6 +18,16 @@ type Model = BTreeMap<(&'static str, Vec<u8>), Rec>;
 #[derive(Debug, Clone)]
 enum Step {
     Commit(Vec<(Tree, Vec<u8>, Option<Rec>)>),
+    /// Appended records in one batch with a precondition, which does not hold if `wrong`.
+    Append {
+        recs: Vec<Rec>,
+        wrong: bool,
+    },
+    /// A put over the appended record with this number, modulo their count.
+    Replace {
+        number: u64,
+        to: Rec,
+    },
     /// A put on condition that the key holds the model's value (or, if `wrong`, another one).
     Swap {
         tree: Tree,
@@ -57,6 +67,8 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         6 => prop::collection::vec(write, 1..5).prop_map(Step::Commit),
         3 => (tree(), key(), value(), any::<bool>()).prop_map(|(tree, key, to, wrong)| Step::Swap { tree, key, to, wrong }),
+        4 => (prop::collection::vec(value(), 1..5), any::<bool>()).prop_map(|(recs, wrong)| Step::Append { recs, wrong }),
+        1 => (any::<u64>(), value()).prop_map(|(number, to)| Step::Replace { number, to }),
         4 => (tree(), scan).prop_map(|(tree, (prefix, from, limit, down))| {
             let order = if down { Order::Descending } else { Order::Ascending };
             Step::Scan { tree, scan: Scan { prefix, from, limit, order } }
@@ -89,6 +101,14 @@ fn expected_page(model: &Model, tree: Tree, scan: &Scan) -> Page {
     Page { items: keys, next }
 }
 
+fn log_key(number: u64) -> (&'static str, Vec<u8>) {
+    (Tree::AuditLog.name(), number_key(number).to_vec())
+}
+
+fn appended(model: &Model) -> u64 {
+    model.keys().filter(|(tree, _)| *tree == Tree::AuditLog.name()).count() as u64
+}
+
 fn run_steps(steps: Vec<Step>, mut store: StoreHandle, reopen: impl Fn(StoreHandle) -> StoreHandle) {
     let mut model = Model::new();
     for step in steps {
@@ -108,6 +128,27 @@ fn run_steps(steps: Vec<Step>, mut store: StoreHandle, reopen: impl Fn(StoreHand
                     };
                 }
                 assert_eq!(commit(&*store, batch), Ok(()));
+            }
+            Step::Append { recs, wrong } => {
+                let expect = if wrong { Expect::Is(rec("x")) } else { Expect::Absent };
+                let batch = Batch::default().when(Tree::Limits, b"no key of the model".to_vec(), expect);
+                let batch = recs.iter().fold(batch, |batch, rec| batch.and_append(Tree::AuditLog, rec.clone()));
+                let outcome = commit(&*store, batch);
+                assert_eq!(outcome, if wrong { Err(StoreError::Conflict) } else { Ok(()) });
+                let first = appended(&model);
+                let numbered = if wrong { Vec::new() } else { recs };
+                model.extend((first..).zip(numbered).map(|(number, rec)| (log_key(number), rec)));
+                assert_eq!(*store.appended(Tree::AuditLog).borrow(), appended(&model));
+            }
+            Step::Replace { number, to } => {
+                let length = appended(&model);
+                let beyond = Batch::put(Tree::AuditLog, number_key(length + 1), to.clone());
+                assert!(matches!(commit(&*store, beyond), Err(StoreError::BadRequest(_))));
+                if let Some(number) = number.checked_rem(length) {
+                    let batch = Batch::put(Tree::AuditLog, number_key(number), to.clone());
+                    assert_eq!(commit(&*store, batch), Ok(()));
+                    model.insert(log_key(number), to);
+                }
             }
             Step::Swap { tree, key, to, wrong } => {
                 let place = (tree.name(), key.clone());
@@ -138,7 +179,7 @@ fn run_steps(steps: Vec<Step>, mut store: StoreHandle, reopen: impl Fn(StoreHand
         }
     }
     store = reopen(store);
-    for tree in [Tree::Keys, Tree::Limits] {
+    for tree in [Tree::Keys, Tree::Limits, Tree::AuditLog] {
         let wanted: Vec<_> = model
             .iter()
             .filter(|((name, _), _)| *name == tree.name())
@@ -150,6 +191,7 @@ fn run_steps(steps: Vec<Step>, mut store: StoreHandle, reopen: impl Fn(StoreHand
         }
         assert_eq!(store.get(tree, b"never written"), Ok(None));
     }
+    assert_eq!(*store.appended(Tree::AuditLog).borrow(), appended(&model));
     assert_eq!(store.verify().unwrap().corrupt, Vec::<String>::new());
     assert_eq!(store.stats().spilled, 0);
 }
@@ -185,7 +227,10 @@ async fn both_stores_reject_requests_out_of_bounds() {
         let put = |key: usize, value: usize| Batch::put(Tree::Keys, vec![1; key], rec(vec![1; value]));
         let full = (0..4).fold(Batch::default(), |batch, n| batch.and_put(Tree::Keys, [n], rec(vec![1; 4 << 20])));
         let many = (0..4_097_u32).fold(Batch::default(), |batch, n| batch.and_delete(Tree::Keys, n.to_be_bytes()));
-        for wrong in [put(0, 1), put(4_097, 1), put(1, (4 << 20) + 1), full, many] {
+        let deleted = Batch::delete(Tree::AuditLog, number_key(0));
+        let unnumbered = Batch::default().and_append(Tree::Keys, rec("1"));
+        assert_eq!(store.commit(Batch::default().and_append(Tree::AuditLog, rec("1"))).await, Ok(()));
+        for wrong in [deleted, unnumbered, put(0, 1), put(4_097, 1), put(1, (4 << 20) + 1), full, many] {
             assert!(matches!(store.commit(wrong).await, Err(StoreError::BadRequest(_))));
         }
         assert_eq!(store.commit(put(4_096, 4 << 20)).await, Ok(()));

@@ -65,6 +65,10 @@ impl Store for GatedStore {
         self.disk.commit(batch)
     }
 
+    fn appended(&self, tree: StoreTree) -> tokio::sync::watch::Receiver<u64> {
+        self.disk.appended(tree)
+    }
+
     fn snapshot(&self, to: &mut dyn Write) -> Result<u64, StoreError> {
         self.disk.snapshot(to)
     }
