@@ -36,14 +36,17 @@ fn a_signer_that_is_not_known_is_refused_until_its_key_or_its_instance_is_named(
     let (_, other) = backed_up("two");
     assert!(refused(&with(&["--vkey", &vkey(&other)])).contains("not known here"));
     assert_eq!(with(&["--vkey", "nonsense"]).status.code(), Some(2));
-    assert!(refused(&with(&["--unsigned"])).contains("--unsigned muster"), "without a terminal nobody is asked");
-    assert!(refused(&with(&["--unsigned", "other.example.org"])).contains("the instance of this backup is muster"));
+    let name = key.split_once("/audit/").unwrap().0;
+    assert!(name.starts_with("ins_"), "the name of an instance is its identifier unless the settings name it: {key}");
+    assert!(refused(&with(&["--unsigned"])).contains(&format!("--unsigned {name}")), "without a terminal nobody is asked");
+    let other = refused(&with(&["--unsigned", "other.example.org"]));
+    assert!(other.contains(&format!("the instance of this backup is {name}")), "{other}");
     assert!(!folder.path().join("store/live").exists(), "nothing was restored so far");
 
     let restored = json_output(&with(&["--vkey", &key]));
     assert_eq!((&restored["backup"]["vkeys"][0], &restored["sessions"]), (&json!(key), &json!("ended")));
     assert_eq!(names(folder.path()), ["one"]);
-    json_output(&with(&["--unsigned", "muster", "--force"]));
+    json_output(&with(&["--unsigned", name, "--force"]));
     // Over the instance that made it, no key has to be named.
     let again = ["restore", "--force", "--from", file.to_str().unwrap()];
     assert!(on(source.path(), &again).status.success());
@@ -133,7 +136,7 @@ fn a_stopped_server_is_backed_up_to_recipients_too() {
     for file in [&given, &set] {
         let args = ["verify", "--json", file.to_str().unwrap(), "--identity", key.to_str().unwrap()];
         let verified = json_output(&with_passphrase(folder, &args, None));
-        assert_eq!((&verified["ok"], &verified["backup"]["origin"]), (&json!(true), &json!("muster/audit/1")));
+        assert_eq!((&verified["ok"], &verified["backup"]["generation"]), (&json!(true), &json!(1)));
     }
     assert_eq!(run(&folder.join("x"), &["--recipient", &identity.to_secret_text()]).status.code(), Some(2));
     fs::write(folder.join("config.toml"), format!("[backup]\nrecipients = [\"{}\"]\n", identity.to_secret_text()))
@@ -265,4 +268,73 @@ fn the_output_says_what_lives_again() {
     for part in ["revoked after 2", "are valid again", "all sessions were ended", "next generation", key.as_str()] {
         assert!(text.contains(part), "{part}: {text}");
     }
+}
+
+/// Erasing replaces a record; its bytes stay in the files until they are rewritten.
+#[test]
+fn compaction_removes_erased_bytes_and_names_the_copies_that_have_them() {
+    let text = b"a-name-that-is-erased";
+    let (source, _) = backed_up("a-name-that-is-erased");
+    let folder = source.path();
+    let store = muster_store::SledStore::open(muster_store::Options::new(folder.join("store"))).unwrap().store;
+    store.save_snapshot(1).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let all = muster_store::Scan { limit: 100, ..muster_store::Scan::default() };
+    for tree in muster_store::Tree::ALL {
+        for (key, rec) in muster_store::Store::scan(&*store, tree, &all).unwrap().items {
+            if rec.bytes.windows(text.len()).any(|part| part == text) {
+                let erased = muster_store::Rec { bytes: Vec::new(), ..rec };
+                let batch = muster_store::Batch::put(tree, key, erased);
+                runtime.block_on(muster_store::Store::commit(&*store, batch)).unwrap();
+            }
+        }
+    }
+    store.close();
+    let (live, snapshots) = (folder.join("store/live"), folder.join("store/snapshots"));
+    assert!(contains(&live, text) && contains(&snapshots, text), "as long as nothing is rewritten");
+    let first = json_output(&on(folder, &["compact", "--json"]));
+    assert_eq!(first["copies"].as_array().unwrap().len(), 1, "{first}");
+    assert!(!contains(&live, text) && contains(&snapshots, text));
+    let said = on(folder, &["compact"]);
+    assert!(String::from_utf8_lossy(&said.stdout).contains("may still contain them: snapshots/"));
+    json_output(&on(folder, &["compact", "--snapshots", "--json"]));
+    assert!(!contains(&live, text) && !contains(&snapshots, text));
+    assert_eq!(fs::read_dir(&snapshots).unwrap().count(), 1, "and one of now is in their place");
+}
+
+/// Whether a file below a folder contains a text.
+fn contains(folder: &Path, text: &[u8]) -> bool {
+    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).any(|path| {
+        if path.is_dir() {
+            contains(&path, text)
+        } else {
+            fs::read(&path).unwrap().windows(text.len()).any(|part| part == text)
+        }
+    })
+}
+
+const OTHER_SECRET: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+/// Changes a record in a stopped store, past everything that logs it.
+fn edit(folder: &Path, tree: muster_store::Tree, change: impl Fn(&[u8], muster_store::Rec) -> Option<muster_store::Rec>) {
+    use muster_store::{Batch, Options, Scan, SledStore, Store};
+    let store = SledStore::open(Options::new(folder.join("store"))).unwrap().store;
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let mut edited = 0;
+    for (key, rec) in store.scan(tree, &Scan { limit: 200, ..Scan::default() }).unwrap().items {
+        if let Some(rec) = change(&key, rec) {
+            edited += 1;
+            runtime.block_on(store.commit(Batch::put(tree, key, rec))).unwrap();
+        }
+    }
+    assert_eq!(edited, 1, "records of {}", tree.name());
+    store.close();
+}
+
+/// Puts other bytes of the same length in place of a text.
+fn replaced(rec: &muster_store::Rec, text: &[u8], by: &[u8]) -> Option<muster_store::Rec> {
+    let at = rec.bytes.windows(text.len()).position(|part| part == text)?;
+    let mut rec = rec.clone();
+    rec.bytes[at..at + text.len()].copy_from_slice(by);
+    Some(rec)
 }

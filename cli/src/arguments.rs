@@ -92,8 +92,11 @@ pub(crate) enum Command {
     /// Check every record of a backup or of the data directory of a stopped server.
     #[command(after_help = "Examples:\n  muster verify --data ./data\n  muster verify muster.backup --json")]
     Verify(verify::VerifyArgs),
-    /// Rewrite the store of a stopped server in less space.
-    #[command(after_help = "Example:\n  muster compact --data ./data")]
+    /// Rewrite the store of a stopped server in less space, without what was erased from it.
+    ///
+    /// The engine never returns the space of a record that was replaced or erased. All records are copied into a new engine
+    /// beside the old one, which takes its place; the old files are removed. Needs as much free space as the records take.
+    #[command(after_help = "Examples:\n  muster compact --data ./data\n  muster compact --snapshots --json")]
     Compact(verify::CompactArgs),
     /// Show the tasks of agents live, and pause, resume, redirect or kill them.
     #[command(after_help = monitor::EXAMPLES)]

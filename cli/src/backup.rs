@@ -133,8 +133,7 @@ fn local(args: &BackupArgs, environment: &Environment, server: &impl LocalServer
     };
     let through = "back it up through the server: --server http://127.0.0.1:8080, with the key of a super_admin in MUSTER_API_KEY";
     let folder = DataFolder::lock(options).map_err(|error| locked(&error, through))?;
-    // After the lock: the checkpoint must not be newer than the records.
-    let setup = server.backup_setup(&args.settings)?;
+    let setup = server.backup_setup(&args.settings, &folder)?;
     let mut file = PendingFile::new(args)?;
     let records = match &protection {
         Protection::Recipients(recipients) => {

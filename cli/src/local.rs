@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use muster_backup::Header;
 use muster_seal::AgeRecipient;
-use muster_store::BackupSource;
+use muster_store::{BackupSource, DataFolder};
 use muster_tlog::{NoteSigner, VerifierKey};
 use serde::Serialize;
 use serde_json::Value;
@@ -47,7 +47,7 @@ pub trait LocalServer {
 
     /// Returns header and keys of a backup of the data folder, which nobody else uses meanwhile. Makes the keys of the
     /// audit log if there are none yet.
-    fn backup_setup(&self, settings: &Settings) -> Result<BackupSetup, String>;
+    fn backup_setup(&self, settings: &Settings, folder: &DataFolder) -> Result<BackupSetup, String>;
 
     /// Returns the name of this instance and the keys of its audit log, of which there may be none yet.
     fn known_instance(&self, settings: &Settings) -> Result<KnownInstance, String>;
@@ -89,8 +89,8 @@ pub struct BackupSetup {
 /// What a data folder knows of its own instance.
 #[derive(Debug)]
 pub struct KnownInstance {
-    /// Name of its audit log.
-    pub name: String,
+    /// Name of its audit log; none before its first start.
+    pub name: Option<String>,
     /// Keys that signed for it.
     pub keys: Vec<VerifierKey>,
 }

@@ -13,6 +13,8 @@ use crate::progress::Progress;
 use crate::sealed::{BackupFile, OpenArgs, OpenError};
 use crate::{Environment, LocalServer, MissingFiles, Settings, fail, locked, prompt};
 
+/// Name of the instance of a backup without a header, restored into a folder that has no instance.
+const UNNAMED: &str = "muster";
 /// Largest number of contradictions that are printed.
 const NAMED: usize = 20;
 
@@ -77,7 +79,8 @@ fn restore_store(args: &RestoreArgs, environment: &Environment, server: &impl Lo
             let Some(given) = &args.unsigned else { return Err(unknown_signer(&args.from, &refused)) };
             backup = backup.by_anybody();
             let header = backup.header().map_err(|error| format!("{}: {error}", args.from.display()))?;
-            confirm(given, header.as_ref().map_or(&known.name, Header::name))?;
+            let name = header.as_ref().map_or_else(|| known.name.as_deref().unwrap_or(UNNAMED), Header::name);
+            confirm(given, name)?;
             header
         }
         Err(error) => return Err(format!("{}: {error}", args.from.display())),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use muster_backup::{Header, Trust};
-use muster_store::{DataFolder, Inspection, inspect_backup};
+use muster_store::{CompactReport, DataFolder, Inspection, inspect_backup};
 use serde_json::json;
 
 use crate::progress::Progress;
@@ -28,6 +28,9 @@ pub(super) struct VerifyArgs {
 pub(super) struct CompactArgs {
     #[command(flatten)]
     settings: Settings,
+    /// Also replace the server's snapshots, which contain what was erased since, by one of the compacted store.
+    #[arg(long)]
+    snapshots: bool,
     /// Print the result as JSON.
     #[arg(long)]
     json: bool,
@@ -117,17 +120,38 @@ pub(super) fn compact(args: &CompactArgs, server: &impl LocalServer) -> ExitCode
         let folder = DataFolder::lock(options);
         let folder = folder.map_err(|error| locked(&error, "stop the server first (SIGTERM), then compact"))?;
         let mut progress = Progress::new("compact", "records");
-        folder.compact(&mut |records| progress.update(records)).map_err(|error| error.to_string())
+        let result = folder.compact(&mut |records| progress.update(records)).map_err(|error| error.to_string())?;
+        if args.snapshots {
+            folder.replace_snapshots().map_err(|error| error.to_string())?;
+        }
+        Ok((result, folder.copies()))
     });
     match result {
-        Ok(result) if args.json => println!("{}", json!(result)),
-        Ok(result) => {
-            println!(
-                "{} records; {} bytes before, {} bytes after",
-                result.records, result.bytes_before, result.bytes_after
-            );
-        }
+        Ok((CompactReport { records, bytes_before, bytes_after }, copies)) if args.json => println!(
+            "{}",
+            json!({
+                "records": records,
+                "bytes_before": bytes_before,
+                "bytes_after": bytes_after,
+                "copies": copies,
+            })
+        ),
+        Ok((report, copies)) => print_compaction(args, &report, &copies),
         Err(error) => return fail(&error),
     }
     ExitCode::SUCCESS
+}
+
+fn print_compaction(args: &CompactArgs, report: &CompactReport, copies: &[String]) {
+    println!("{} records; {} bytes before, {} bytes after", report.records, report.bytes_before, report.bytes_after);
+    println!("erased records are no longer in the store: every record that it has was written to new files, the old ones are gone");
+    let old = |name: &&String| !args.snapshots || !name.starts_with("snapshots/");
+    let old: Vec<&str> = copies.iter().filter(old).map(String::as_str).collect();
+    if !old.is_empty() {
+        println!(
+            "these files are from before and may still contain them: {}; --snapshots replaces the snapshots, remove stores \
+             that were set aside when you no longer need them",
+            old.join(", ")
+        );
+    }
 }

@@ -3,36 +3,56 @@
 use muster_audit::LogKeys;
 use muster_backup::Header;
 use muster_core::Millis;
-use muster_tlog::{NoteSigner, VerifierKey};
+use muster_tlog::{Checkpoint, Note, NoteSigner, VerifierKey};
 
 use crate::config::Config;
 
-/// Returns the header of a backup that is made now, and its signers: those of the notes of the log.
+/// What a data folder knows of its instance: the name of its audit log and its keys, of which there may be none yet.
+pub type KnownInstance = (Option<String>, Vec<VerifierKey>);
+
+/// Returns the header of a backup that is made now, and its signers: the keys of the audit log, which are made where there
+/// are none yet. `note` is the newest signed checkpoint in the store.
 ///
 /// # Errors
-/// The keys of the log cannot be read, or made where there are none yet.
-pub fn header_of_folder(config: &Config, now: Millis) -> Result<(Header, Vec<NoteSigner>), String> {
+/// The keys cannot be read or written.
+pub fn new_header(config: &Config, note: Option<String>, now: Millis) -> Result<(Header, Vec<NoteSigner>), String> {
     let keys = LogKeys::open(&config.store.path.join("signing"), now).map_err(|error| error.to_string())?.keys;
-    let name = log_name(config);
-    let (generation, checkpoint) = (1, None);
-    let mut header = Header::new(keys.instance(), &name, generation, now.rfc3339());
-    header.checkpoint = checkpoint;
+    let name = config.governance.log_name().unwrap_or_else(|| keys.instance());
+    let mut header = Header::new(keys.instance(), &name, 1, now.rfc3339());
+    if let Some((note, checkpoint)) = note.and_then(|note| parsed(note))
+        && let Some((name, generation)) = checkpoint.origin.rsplit_once("/audit/")
+        && let Ok(generation) = generation.parse()
+        && is_signed_by(&keys, &note, &checkpoint.origin, now)
+    {
+        header = Header::new(keys.instance(), name, generation, now.rfc3339());
+        header.checkpoint = Some(note);
+    }
     let signers = keys.signers(&header.origin, now).map_err(|error| error.to_string())?;
     Ok((header, signers))
 }
 
-/// Returns the keys that signed for this instance, none if it has none.
-///
-/// # Errors
-/// They cannot be read.
-pub fn known_keys(config: &Config) -> Result<Vec<VerifierKey>, String> {
-    let keys = LogKeys::read(&config.store.path.join("signing")).map_err(|error| error.to_string())?;
-    let Some(keys) = keys else { return Ok(Vec::new()) };
-    keys.vkeys(&log_name(config)).map_err(|error| error.to_string())
+fn parsed(note: String) -> Option<(String, Checkpoint)> {
+    let checkpoint = Note::parse(note.as_bytes()).ok()?.text().parse().ok()?;
+    Some((note, checkpoint))
 }
 
-/// Returns the name of the instance, with which the origin of its audit log begins.
-pub fn log_name(config: &Config) -> String {
-    let host = reqwest::Url::parse(&config.auth.public_url).ok().and_then(|url| url.host_str().map(str::to_owned));
-    host.unwrap_or_else(|| "muster".to_owned())
+/// Returns whether one of the keys that sign now signed a checkpoint. After they were lost, that is not so until the next
+/// generation has one of its own.
+fn is_signed_by(keys: &LogKeys, note: &str, origin: &str, now: Millis) -> bool {
+    let signers = keys.signers(origin, now).unwrap_or_default();
+    let known: Vec<VerifierKey> = signers.iter().map(|signer| signer.public().clone()).collect();
+    Checkpoint::open(note.as_bytes(), origin, &known).is_ok()
+}
+
+/// Returns what this data folder knows of its instance.
+///
+/// # Errors
+/// The keys cannot be read.
+pub fn known_instance(config: &Config) -> Result<KnownInstance, String> {
+    let keys = LogKeys::read(&config.store.path.join("signing")).map_err(|error| error.to_string())?;
+    let name = config.governance.log_name();
+    let Some(keys) = keys else { return Ok((name, Vec::new())) };
+    let name = name.unwrap_or_else(|| keys.instance());
+    let vkeys = keys.vkeys(&name).map_err(|error| error.to_string())?;
+    Ok((Some(name), vkeys))
 }

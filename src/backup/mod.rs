@@ -16,7 +16,7 @@ use muster_memory::{EntryId, Owner};
 use muster_store::StoreError;
 
 pub use check::check_backup;
-pub use header::{header_of_folder, known_keys, log_name};
+pub use header::{known_instance, new_header};
 pub use protection::{ProtectedWriter, Protection};
 pub use sealed::{COPIES, SealedBackup};
 

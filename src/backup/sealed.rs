@@ -9,13 +9,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use muster_audit::newest_signed;
 use muster_backup::{Header, SignedWriter};
 use muster_core::{Error, Kind};
 use muster_tlog::NoteSigner;
 use sha2::{Digest, Sha256};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::{Backup, Protection, header_of_folder};
+use super::{Backup, Protection, new_header};
 use crate::app::App;
 
 /// Largest number of copies that are being fetched at one time.
@@ -50,8 +51,11 @@ impl App {
         // The key is derived before commits wait for the snapshot.
         let begun = blocking(move || begin(&folder, &protection)).await?;
         // The checkpoint comes before the snapshot: it must not be newer than the records.
-        let (config, now) = (self.live().config.clone(), self.clock.now());
-        let setup = blocking(move || header_of_folder(&config, now).map_err(io::Error::other));
+        let (live, store, now) = (self.live(), self.store.clone(), self.clock.now());
+        let setup = blocking(move || {
+            let note = newest_signed(|tree, key| store.get(tree, key)).map_err(io::Error::other)?;
+            new_header(&live.config, note, now).map_err(io::Error::other)
+        });
         let (mut header, signers) = setup.await?;
         header.approval = approval;
         let Backup { name, file, .. } = self.backup().await?;

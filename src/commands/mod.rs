@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 
+use muster_audit::newest_signed;
 use muster_backup::Header;
 use muster_cli::{
     BackupSetup, CheckedManifest, EngineWorkerArgs, Finding, KeysCommand, KnownInstance, LocalServer, MissingFiles,
@@ -21,7 +22,7 @@ use muster_core::Clock;
 use muster_medical::score;
 use muster_network::firmware;
 use muster_seal::AgeRecipient;
-use muster_store::{BackupSource, StoreHandle};
+use muster_store::{BackupSource, DataFolder, StoreHandle};
 use muster_tasks::engine::{LanguageFiles, Programs, WorkerLimits, run_worker};
 use serde_json::{Value, json};
 
@@ -89,14 +90,16 @@ impl LocalServer for Server {
         Ok(configuration(settings)?.backup.recipients())
     }
 
-    fn backup_setup(&self, settings: &Settings) -> Result<BackupSetup, String> {
-        let (header, signers) = backup::header_of_folder(&configuration(settings)?, Clock::system().now())?;
+    fn backup_setup(&self, settings: &Settings, folder: &DataFolder) -> Result<BackupSetup, String> {
+        let note = newest_signed(|tree, key| folder.get(tree, key)).map_err(|error| error.to_string())?;
+        let (header, signers) = backup::new_header(&configuration(settings)?, note, Clock::system().now())?;
         Ok(BackupSetup { header, signers })
     }
 
     fn known_instance(&self, settings: &Settings) -> Result<KnownInstance, String> {
         let config = configuration(settings)?;
-        Ok(KnownInstance { name: backup::log_name(&config), keys: backup::known_keys(&config)? })
+        let (name, keys) = backup::known_instance(&config)?;
+        Ok(KnownInstance { name, keys })
     }
 
     fn check_backup(&self, source: &dyn BackupSource, header: &Header) -> Result<Vec<String>, String> {
