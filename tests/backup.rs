@@ -383,7 +383,7 @@ fn killed_after(folder: &Path, args: &[&str], moment: Option<std::time::Duration
     reader.join().unwrap();
 }
 
-fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
         let target = to.join(entry.file_name());

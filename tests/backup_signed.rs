@@ -38,7 +38,10 @@ fn a_signer_that_is_not_known_is_refused_until_its_key_or_its_instance_is_named(
     assert_eq!(with(&["--vkey", "nonsense"]).status.code(), Some(2));
     let name = key.split_once("/audit/").unwrap().0;
     assert!(name.starts_with("ins_"), "the name of an instance is its identifier unless the settings name it: {key}");
-    assert!(refused(&with(&["--unsigned"])).contains(&format!("--unsigned {name}")), "without a terminal nobody is asked");
+    assert!(
+        refused(&with(&["--unsigned"])).contains(&format!("--unsigned {name}")),
+        "without a terminal nobody is asked"
+    );
     let other = refused(&with(&["--unsigned", "other.example.org"]));
     assert!(other.contains(&format!("the instance of this backup is {name}")), "{other}");
     assert!(!folder.path().join("store/live").exists(), "nothing was restored so far");
@@ -311,30 +314,4 @@ fn contains(folder: &Path, text: &[u8]) -> bool {
             fs::read(&path).unwrap().windows(text.len()).any(|part| part == text)
         }
     })
-}
-
-const OTHER_SECRET: &str = "0000000000000000000000000000000000000000000000000000000000000000";
-
-/// Changes a record in a stopped store, past everything that logs it.
-fn edit(folder: &Path, tree: muster_store::Tree, change: impl Fn(&[u8], muster_store::Rec) -> Option<muster_store::Rec>) {
-    use muster_store::{Batch, Options, Scan, SledStore, Store};
-    let store = SledStore::open(Options::new(folder.join("store"))).unwrap().store;
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let mut edited = 0;
-    for (key, rec) in store.scan(tree, &Scan { limit: 200, ..Scan::default() }).unwrap().items {
-        if let Some(rec) = change(&key, rec) {
-            edited += 1;
-            runtime.block_on(store.commit(Batch::put(tree, key, rec))).unwrap();
-        }
-    }
-    assert_eq!(edited, 1, "records of {}", tree.name());
-    store.close();
-}
-
-/// Puts other bytes of the same length in place of a text.
-fn replaced(rec: &muster_store::Rec, text: &[u8], by: &[u8]) -> Option<muster_store::Rec> {
-    let at = rec.bytes.windows(text.len()).position(|part| part == text)?;
-    let mut rec = rec.clone();
-    rec.bytes[at..at + text.len()].copy_from_slice(by);
-    Some(rec)
 }

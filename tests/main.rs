@@ -21,6 +21,7 @@ mod api_description;
 mod architecture;
 mod audit;
 mod backup;
+mod backup_records;
 mod backup_signed;
 mod cache;
 mod chain_faults;

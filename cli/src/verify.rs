@@ -144,7 +144,9 @@ pub(super) fn compact(args: &CompactArgs, server: &impl LocalServer) -> ExitCode
 
 fn print_compaction(args: &CompactArgs, report: &CompactReport, copies: &[String]) {
     println!("{} records; {} bytes before, {} bytes after", report.records, report.bytes_before, report.bytes_after);
-    println!("erased records are no longer in the store: every record that it has was written to new files, the old ones are gone");
+    println!(
+        "erased records are no longer in the store: every record that it has was written to new files, the old ones are gone"
+    );
     let old = |name: &&String| !args.snapshots || !name.starts_with("snapshots/");
     let old: Vec<&str> = copies.iter().filter(old).map(String::as_str).collect();
     if !old.is_empty() {

@@ -60,9 +60,12 @@ fn append(audit: &mut AuditCheck, key: &[u8], rec: &Rec) -> Result<(), String> {
     let seq = u64::from_be_bytes(key.try_into().map_err(|_| "an entry of the audit log has no number".to_owned())?);
     let altered = |why: String| format!("entry {seq} of its audit log was altered: {why}");
     let record = AuditRecord::decode(rec).map_err(|error| altered(error.to_string()))?;
-    let details: Option<Value> = record.details.as_deref().map(serde_json::from_str).transpose().map_err(|_| {
-        altered("its details are no JSON".to_owned())
-    })?;
+    let details: Option<Value> = record
+        .details
+        .as_deref()
+        .map(serde_json::from_str)
+        .transpose()
+        .map_err(|_| altered("its details are no JSON".to_owned()))?;
     let added = audit.append(seq, record.leaf.as_bytes(), record.salt.map(Salt::new), details.as_ref());
     added.map_err(|error| error.to_string())
 }

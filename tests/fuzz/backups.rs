@@ -10,7 +10,8 @@ use crate::campaign::{fuzz, label};
 /// signed by one of its own keys. What follows it is never returned as verified, because nobody signed it.
 #[test]
 fn backup_header() {
-    let words = ["\"vkeys\":[", "\"generation\":", "\"origin\":\"", "/audit/", "\"checkpoint\":\"", "\u{2014} ", "\\n\\n"];
+    let words =
+        ["\"vkeys\":[", "\"generation\":", "\"origin\":\"", "/audit/", "\"checkpoint\":\"", "\u{2014} ", "\\n\\n"];
     fuzz("backup_header", &words, |input| {
         let stream = [&MAGIC[..], &(input.len() as u32).to_le_bytes(), input, &[7; 3 * SIGNATURE]].concat();
         let mut content = Vec::new();

@@ -28,9 +28,7 @@ pub(crate) struct Lengths([u64; TREES]);
 
 impl Lengths {
     /// Reads the lengths; `last` returns the last key of a tree.
-    pub(crate) fn read(
-        mut last: impl FnMut(Tree) -> Result<Option<Vec<u8>>, StoreError>,
-    ) -> Result<Self, StoreError> {
+    pub(crate) fn read(mut last: impl FnMut(Tree) -> Result<Option<Vec<u8>>, StoreError>) -> Result<Self, StoreError> {
         let mut lengths = Self::default();
         for (tree, length) in Tree::APPENDED.into_iter().zip(&mut lengths.0) {
             let Some(key) = last(tree)? else { continue };

@@ -48,15 +48,8 @@ impl Engine {
         }
         files::sync_dir(dir)?;
         let (dir, durable) = (dir.to_owned(), DurableLengths::new(Lengths::default()));
-        let engine = Self {
-            handles: Some(handles),
-            blobs,
-            db_file,
-            dir,
-            durability,
-            lengths: Mutex::default(),
-            durable,
-        };
+        let engine =
+            Self { handles: Some(handles), blobs, db_file, dir, durability, lengths: Mutex::default(), durable };
         engine.sync_engine()?;
         let last = |tree| {
             catch_panics("last", || engine.table(tree)?.last().map_err(|e| engine.fault(e)))

@@ -121,7 +121,8 @@ impl DataFolder {
         };
         let snapshots = names(&self.options.path.join(SNAPSHOTS), &[""]).into_iter();
         let snapshots = snapshots.map(|name| format!("{SNAPSHOTS}/{name}"));
-        let mut copies: Vec<String> = snapshots.chain(names(&self.options.path, &["replaced-", "quarantine-"])).collect();
+        let mut copies: Vec<String> =
+            snapshots.chain(names(&self.options.path, &["replaced-", "quarantine-"])).collect();
         copies.sort_unstable();
         copies
     }
