@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use actix_rt::Arbiter;
+use muster_audit::{Audit, LogProbe};
 use muster_core::health::Health;
 use muster_core::supervise::Tree;
 use muster_core::upkeep;
@@ -26,6 +27,7 @@ use muster_tasks::engine::{Engines, SandboxMode, SandboxStatus};
 use tokio::sync::{Mutex, Semaphore, watch};
 
 use crate::agents::{AgentCommands, AgentPlatform, ControlledTasks, Dependencies as AgentDependencies};
+use crate::audit_log::{self, Refusals};
 use crate::backup::COPIES;
 use crate::body::BodyBudget;
 use crate::config::{Config, Source};
@@ -59,6 +61,8 @@ pub struct InitialCredentials {
     pub key: Option<Token>,
     /// Password of the administrator.
     pub password: Option<String>,
+    /// Why an audit log that does not continue what was signed is accepted.
+    pub accept_rollback: Option<String>,
 }
 
 impl std::fmt::Debug for InitialCredentials {
@@ -74,6 +78,8 @@ pub struct App {
     pub clock: Clock,
     pub tree: Tree,
     pub store: StoreRef,
+    pub audit: Audit,
+    pub(crate) refusals: Arc<Refusals>,
     pub keys: Keys,
     pub identity: Identity,
     pub feed: Feed,
@@ -151,6 +157,8 @@ impl App {
         private_files::restrict_and_report(&config.store.path);
         let sled = open_store(&config)?;
         let store: StoreHandle = Arc::clone(&sled) as _;
+        let log = audit_log::open(&config, &store, &clock, first.accept_rollback.clone()).await;
+        let log = log.map_err(|error| failed("the audit log")(&error))?;
         // Actors that decide for requests run on arbiters of their own, apart from the HTTP workers and each other.
         let arbiters: Vec<Arbiter> = (0..2).map(|_| Arbiter::new()).collect();
         let handles: Vec<_> = arbiters.iter().map(Arbiter::handle).collect();
@@ -162,6 +170,10 @@ impl App {
         let channels = DISASTER.iter().chain(AGENTS).copied().collect();
         let feed = Feed::start(&tree.group("feed"), one(), feed_options(&config, &store, &clock), channels)
             .map_err(|error| failed("the feed's journal")(&error))?;
+        // The follower reads, hashes and syncs, so it shares its arbiter with no other actor.
+        let following = Arbiter::new();
+        let audit = log.start(&tree.group("audit"), following.handle(), Some(feed.publisher()));
+        let refusals = Arc::new(Refusals::start(audit.clone(), clock.clone()));
         let people = IdentityOptions { publisher: Some(feed.publisher()), ..identity_options(&config, &clock) };
         let identity = Identity::start(&tree.group("identity"), one(), &store, people)
             .map_err(|error| failed("identity")(&error))?;
@@ -252,6 +264,7 @@ impl App {
             clock: clock.clone(),
             tree: tree.clone(),
             store: Arc::clone(&store),
+            audit_log: Arc::new(LogProbe::new(audit.clone(), clock.clone())),
             keys: keys.clone(),
             limiter: limiter.clone(),
             ledger: ledger.clone(),
@@ -273,7 +286,7 @@ impl App {
         };
 
         let up = async {
-            tokio::join!(keys.up(), feed.up(), identity.up(), disaster.up(), limiter.up(), ledger.up());
+            tokio::join!(audit.up(), keys.up(), feed.up(), identity.up(), disaster.up(), limiter.up(), ledger.up());
             tokio::join!(engines.up(), agency.tasks.up(), memory.up(), images.pictures.up(), medical.up())
         };
         tokio::time::timeout(Duration::from_secs(30), up).await.map_err(|_| {
@@ -291,7 +304,7 @@ impl App {
             agency
                 .upkeep(&feed, &clock, &watched)
                 .into_iter()
-                .chain([snapshots, memory.upkeep(), medical.upkeep(), medical.sweeping()])
+                .chain([snapshots, refusal_counts(&refusals), memory.upkeep(), medical.upkeep(), medical.sweeping()])
                 .collect(),
         );
         let breakers = live.borrow().chain.changes();
@@ -304,6 +317,8 @@ impl App {
             clock,
             tree,
             store: StoreRef(store),
+            audit,
+            refusals,
             keys,
             identity,
             feed,
@@ -339,7 +354,7 @@ impl App {
             sled,
             backing_up: Semaphore::new(1),
             backup_copies: Arc::new(Semaphore::new(COPIES)),
-            arbiters: arbiters.into_iter().chain([apart]).collect(),
+            arbiters: arbiters.into_iter().chain([apart, following]).collect(),
         })
     }
 
@@ -473,6 +488,15 @@ pub fn open_store(config: &Config) -> Result<Arc<SledStore>, StartError> {
         tracing::info!(?migrated, "stored records were brought up to date");
     }
     Ok(opened.store)
+}
+
+/// Returns the job that logs how many refusals followed the first of their kind.
+fn refusal_counts(refusals: &Arc<Refusals>) -> upkeep::PeriodicJob {
+    let refusals = Arc::clone(refusals);
+    upkeep::PeriodicJob::new("refusals", Duration::from_secs(60), move || {
+        refusals.close_if_over();
+        std::future::ready(Ok(()))
+    })
 }
 
 /// Finds out which restrictions the kernel puts on the processes of engines, by starting one.

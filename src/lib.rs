@@ -7,6 +7,7 @@ mod alert_texts;
 mod alias;
 pub mod app;
 pub mod asyncapi;
+mod audit_log;
 mod backup;
 mod body;
 mod chat;

@@ -6,10 +6,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use muster_core::audit::{AuditEntry, Outcome};
 use muster_gateway::Chain;
 use muster_providers::{EMBEDDED_PROVIDER, Registry};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 use utoipa::ToSchema;
 
@@ -68,6 +69,26 @@ impl Reloaded {
 }
 
 impl App {
+    /// Reads the settings again and logs what changed.
+    ///
+    /// # Errors
+    /// A setting or file cannot be used, and nothing is changed; or it cannot be logged.
+    pub async fn reload_by(&self, actor: &str) -> Result<Reloaded, StartError> {
+        let done = self.reload().await;
+        let (outcome, details) = match &done {
+            Ok(done) => (Outcome::Ok, json!({ "reloaded": done.reloaded, "needs_restart": done.needs_restart })),
+            Err(error) => (Outcome::Failed, json!({ "error": error.to_string() })),
+        };
+        let entry = AuditEntry::new(self.clock.now(), actor, "settings.reloaded", "settings", details);
+        let logged = self.audit.append(&entry.with_outcome(outcome)).await;
+        logged.map_err(|error| StartError(format!("the settings were read, and this was not logged: {error}")))?;
+        // A key that `muster audit rotate-key` announced is named in the log now.
+        if let Err(error) = self.audit.reload_keys().await {
+            tracing::error!(%error, "the keys of the audit log were not read again");
+        }
+        done
+    }
+
     /// Reads the settings again. Open connections, streams and calls continue with the old ones.
     ///
     /// # Errors

@@ -9,8 +9,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Entries of the data folder.
-const NAMES: [&str; 9] =
-    ["lock", "live", "snapshots", "ledger", "feed", "firmware", "memory", "restore.tmp", "replace.ready"];
+const NAMES: [&str; 10] =
+    ["lock", "live", "snapshots", "ledger", "feed", "firmware", "memory", "audit", "restore.tmp", "replace.ready"];
 /// Beginnings of the names of stores that were moved aside, and of those that are being built.
 const PREFIXES: [&str; 3] = ["replaced-", "quarantine-", "compact"];
 /// What group and others may do.

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use muster_audit::LogProbe;
 use muster_core::Clock;
 use muster_core::health::{Probe, ProbeResult};
 use muster_core::supervise::{ActorState, Tree};
@@ -46,6 +47,7 @@ pub struct ProbeTargets {
     pub clock: Clock,
     pub tree: Tree,
     pub store: StoreHandle,
+    pub audit_log: Arc<LogProbe>,
     pub keys: Keys,
     pub limiter: RateLimiter,
     pub ledger: Ledger,
@@ -85,7 +87,9 @@ pub fn all(parts: ProbeTargets) -> Vec<Probe> {
         memory::all(&parts.memory, &parts.clock),
         medical::all(&parts.medical, &parts.clock),
     ];
-    let ProbeTargets { data, live, clock, tree, store, keys, limiter, ledger, model, vectors, metrics, .. } = parts;
+    let ProbeTargets {
+        data, live, clock, tree, store, audit_log, keys, limiter, ledger, model, vectors, metrics, ..
+    } = parts;
     let (probed, chains) = (clock.clone(), live.clone());
     let own = vec![
         http(metrics),
@@ -93,6 +97,11 @@ pub fn all(parts: ProbeTargets) -> Vec<Probe> {
         wall_clock(clock.clone()),
         disk(data),
         storage(store, clock),
+        Probe::new("audit-log", 5, 60 * SECOND, move || {
+            let log = Arc::clone(&audit_log);
+            async move { log.check().await }
+        })
+        .critical(),
         api_keys(keys),
         Probe::new("rate-limiter", 3, 15 * SECOND, move || {
             rate_limiter(limiter.clone(), format!("health-probe-{}", probed.now().0))

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use muster_core::audit::AuditLog;
 use muster_core::health::ModuleHealth;
 use muster_core::supervise::{ActorStatus, Escalation};
 use muster_core::{Error, Kind};
@@ -10,7 +9,7 @@ use muster_gateway::{BreakerState, ProviderStatus};
 use muster_memory::IndexStats;
 use muster_models::{ModelInfo, ModelStats, ModelStatus};
 use muster_providers::EMBEDDED_PROVIDER;
-use muster_store::{StoreHandle, StoreStats};
+use muster_store::StoreStats;
 use muster_tasks::engine::{EngineStats, SandboxStatus};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -201,13 +200,6 @@ pub fn ready(app: &App) -> Result<Ready, Error> {
         ModelStatus::Failed { why, mend } => format!("the embedded model failed: {why}: {mend}"),
     };
     Err(Error::new(Kind::Unavailable, why))
-}
-
-impl App {
-    /// Returns the audit log, for reading.
-    pub fn audit(&self) -> AuditLog {
-        AuditLog::new(StoreHandle::clone(&self.store))
-    }
 }
 
 /// Group of the actors of sessions, whose names are identifiers of sessions.

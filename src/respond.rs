@@ -19,7 +19,7 @@ use crate::app::App;
 use crate::body::{BodyHold, SharedBody, keeping};
 use crate::connections::{Activity, InProgress};
 use crate::error::{Credential, Dialect, HttpError, render};
-use crate::guard::{Caller, HeadOnly};
+use crate::guard::{Caller, HeadOnly, address_name};
 use crate::limit_headers;
 use crate::otel::ServerSpan;
 
@@ -90,6 +90,10 @@ pub async fn respond<B: MessageBody + 'static>(
         }
     }
     let key = response.request().extensions().get::<Caller>().map(|caller| caller.key.id.clone());
+    if let Some(app) = app.as_ref().filter(|_| matches!(status.as_u16(), 401 | 403)) {
+        let actor = key.clone().unwrap_or_else(|| address_name(app, response.request()));
+        app.refusals.note(actor, status.as_u16(), method_label(&method), &route);
+    }
     span.in_scope(|| {
         // What a device sends by the clock would bury the rest.
         if status.is_success() && is_periodic(&method, &route) {

@@ -269,7 +269,7 @@ fn at_once(connection: &TcpStream) {
 /// Reloads the settings at each SIGHUP.
 async fn reload_at(mut hangup: Signal, app: web::Data<App>) {
     while hangup.recv().await.is_some() {
-        if let Err(error) = app.reload().await {
+        if let Err(error) = app.reload_by("system").await {
             tracing::error!(%error, "settings not reloaded: everything stays as it was");
         }
     }

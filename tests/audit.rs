@@ -73,7 +73,6 @@ async fn entries_are_found_by_actor_action_resource_and_time_and_come_in_pages()
         }
     }
     assert_eq!(paged, all, "newest first, each once");
-    assert!(all.windows(2).all(|pair| pair[0]["id"].as_str() > pair[1]["id"].as_str()));
 
     for query in ["limit=0", "limit=201", "from=yesterday", "to=1"] {
         let refused = admin.get(&format!("/api/v1/audit?{query}")).await;

@@ -227,10 +227,8 @@ async fn a_path_out_of_the_workspace_is_refused_and_entered_in_the_audit_log() {
 /// The audit log's entries for paths outside the workspace folder.
 #[cfg(feature = "engines")]
 fn escapes(muster: &Muster) -> Vec<Value> {
-    let entries = muster_store::Scan { limit: 1_000, ..muster_store::Scan::default() };
-    let entries = muster.app.store.scan(muster_store::Tree::Audit, &entries).unwrap().items;
-    let entries = entries.into_iter().map(|(_, rec)| serde_json::from_slice::<Value>(&rec.bytes).unwrap_or_default());
-    entries.filter(|entry| entry["action"] == "workspace_escape_refused").collect()
+    let entries = crate::support::audit_entries(muster);
+    entries.into_iter().filter(|entry| entry["action"] == "workspace_escape_refused").collect()
 }
 
 #[cfg(feature = "engines")]

@@ -37,10 +37,8 @@ async fn edit(client: &Client, key: &Value, patch: &Value) -> Value {
 
 /// Entries of the audit log about a resource: actor, action, details.
 fn audited(muster: &Muster, resource: &Value) -> Vec<(String, String, Value)> {
-    let entries = muster_store::Scan { limit: 1_000, ..muster_store::Scan::default() };
-    let entries = muster.app.store.scan(muster_store::Tree::Audit, &entries).unwrap().items;
-    let entries = entries.into_iter().map(|(_, rec)| serde_json::from_slice::<Value>(&rec.bytes).unwrap());
-    let entries = entries.filter(|entry| entry["resource"] == *resource);
+    let entries = crate::support::audit_entries(muster);
+    let entries = entries.into_iter().filter(|entry| entry["resource"] == *resource);
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     entries.map(|entry| (text(&entry["actor"]), text(&entry["action"]), entry["details"].clone())).collect()
 }

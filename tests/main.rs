@@ -20,6 +20,7 @@ mod alerts;
 mod api_description;
 mod architecture;
 mod audit;
+mod audit_log;
 mod backup;
 mod backup_records;
 mod backup_signed;

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::{
-    backup, doctor, firmware, keys, login, medical, models, monitor, restore, service_accounts, signing, simulate,
-    teams, users, verify,
+    audit, backup, doctor, firmware, keys, login, medical, models, monitor, restore, service_accounts, signing,
+    simulate, teams, users, verify,
 };
 
 /// One server for a disaster network, an AI platform and an agent platform.
@@ -92,6 +92,9 @@ pub(crate) enum Command {
     /// Check every record of a backup or of the data directory of a stopped server.
     #[command(after_help = "Examples:\n  muster verify --data ./data\n  muster verify muster.backup --json")]
     Verify(verify::VerifyArgs),
+    /// Verify the audit log, watch that of a running server, rotate its key.
+    #[command(after_help = audit::EXAMPLES)]
+    Audit(audit::AuditArgs),
     /// Rewrite the store of a stopped server in less space, without what was erased from it.
     ///
     /// The engine never returns the space of a record that was replaced or erased. All records are copied into a new engine
@@ -143,6 +146,10 @@ pub struct ServeArgs {
     /// Address to listen on; overrides `server.listen`. Port 0 selects a free port.
     #[arg(long, value_name = "ADDR:PORT")]
     pub listen: Option<SocketAddr>,
+    /// Start although the audit log does not continue what was signed last, and say why: the next generation of the log
+    /// begins.
+    #[arg(long, value_name = "REASON")]
+    pub accept_rollback: Option<String>,
 }
 
 /// Arguments of `muster engine-worker`.

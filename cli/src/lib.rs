@@ -6,6 +6,7 @@
 #![warn(missing_docs)]
 
 mod arguments;
+mod audit;
 mod backup;
 mod connection;
 mod digest;
@@ -99,6 +100,7 @@ pub fn run(environment: &Environment, server: &impl LocalServer) -> ExitCode {
         Command::Doctor(args) => doctor::run(&args, server),
         Command::Backup(args) => backup::backup(&args, environment, server),
         Command::Restore(args) => restore::restore(&args, environment, server),
+        Command::Audit(args) => audit::run(args, environment, server),
         Command::Verify(args) => verify::verify(&args, environment, server),
         Command::Compact(args) => verify::compact(&args, server),
         Command::Monitor(args) => exit(monitor::run(&args, environment)),

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use muster_audit::{Verdict, VerifyOptions};
 use muster_backup::Header;
 use muster_seal::AgeRecipient;
 use muster_store::{BackupSource, DataFolder};
@@ -29,6 +30,12 @@ pub trait LocalServer {
 
     /// Checks settings, store, model and providers.
     fn diagnose(&self, settings: &Settings) -> Vec<Finding>;
+
+    /// Verifies the audit log of the data folder, and the records against their entries.
+    fn verify_audit(&self, settings: &Settings, options: VerifyOptions) -> Result<Verdict, String>;
+
+    /// Announces a further key of the audit log; the answer has its `vkey`.
+    fn rotate_log_key(&self, settings: &Settings) -> Result<Value, String>;
 
     /// Verifies the medical knowledge base of this program: `ruleset`, the numbers of its records, and `problems`.
     fn verify_medical(&self) -> Result<Value, String>;

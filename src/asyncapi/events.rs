@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::agents;
 use super::event_schemas::{health, nullable, object, of, place, reference, telemetry, text, typed, versioned};
+use super::{agents, governance};
 
 /// Events with data of the same form.
 pub(super) struct EventRow {
@@ -197,7 +197,7 @@ const DISASTER: [EventRow; 18] = [
 
 /// Returns every row, including those of agents and their tasks.
 pub(super) fn rows() -> impl Iterator<Item = &'static EventRow> {
-    DISASTER.iter().chain(&agents::EVENTS)
+    DISASTER.iter().chain(&agents::EVENTS).chain(&governance::EVENTS)
 }
 
 /// Returns the names of the events of a channel's pattern.

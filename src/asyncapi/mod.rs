@@ -4,6 +4,7 @@
 mod agents;
 mod event_schemas;
 mod events;
+mod governance;
 mod messages;
 mod replies;
 

@@ -1,5 +1,6 @@
 //! What commands do with the server's own parts inside their process: the other side of [`muster_cli::LocalServer`].
 
+mod audit;
 mod doctor;
 mod identity;
 mod serve;
@@ -11,7 +12,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 
-use muster_audit::newest_signed;
+use muster_audit::{Verdict, VerifyOptions, newest_signed};
 use muster_backup::Header;
 use muster_cli::{
     BackupSetup, CheckedManifest, EngineWorkerArgs, Finding, KeysCommand, KnownInstance, LocalServer, MissingFiles,
@@ -54,6 +55,14 @@ impl LocalServer for Server {
 
     fn diagnose(&self, settings: &Settings) -> Vec<Finding> {
         doctor::diagnose(settings)
+    }
+
+    fn verify_audit(&self, settings: &Settings, options: VerifyOptions) -> Result<Verdict, String> {
+        audit::verify(&configuration(settings)?, options)
+    }
+
+    fn rotate_log_key(&self, settings: &Settings) -> Result<Value, String> {
+        audit::rotate_key(&configuration(settings)?)
     }
 
     fn verify_medical(&self) -> Result<Value, String> {

@@ -22,7 +22,11 @@ pub(super) fn run(args: &ServeArgs) -> Result<(), String> {
     no_core_dumps::forbid();
     let bootstrap = config::bootstrap_key().map(|text| Token::parse(&text)).transpose();
     let bootstrap = bootstrap.map_err(|error| format!("MUSTER_BOOTSTRAP_KEY: {error}"))?;
-    let first = InitialCredentials { key: bootstrap, password: config::admin_password().map(|password| password.0) };
+    let first = InitialCredentials {
+        key: bootstrap,
+        password: config::admin_password().map(|password| password.0),
+        accept_rollback: args.accept_rollback.clone(),
+    };
     let served = actix_rt::System::new().block_on(serve(config, source, first));
     log.flush_all();
     served

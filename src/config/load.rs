@@ -223,6 +223,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     config.feed.check()?;
     config.incidents.check()?;
     config.firmware.check()?;
+    config.governance.check()?;
     config.devices.check()?;
     config.engines.check()?;
     config.agents.check()?;

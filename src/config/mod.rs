@@ -10,6 +10,7 @@ mod devices;
 mod engines;
 mod feed;
 mod firmware;
+mod governance;
 mod images;
 mod incidents;
 mod llm;
@@ -32,6 +33,7 @@ pub use devices::Devices;
 pub use engines::{Engines, Workspace};
 pub use feed::Feed;
 pub use firmware::Firmware;
+pub use governance::{Governance, WitnessSetting};
 pub use images::{ImageFallback, Images};
 pub use incidents::Incidents;
 pub use llm::Llm;
@@ -65,6 +67,7 @@ pub struct Config {
     pub incidents: Incidents,
     pub devices: Devices,
     pub firmware: Firmware,
+    pub governance: Governance,
     pub agents: Agents,
     pub engines: Engines,
     pub memory: Memory,

@@ -162,6 +162,18 @@ impl Access for AuditRead {
     const METER: Meter = Meter::Status;
 }
 
+/// Erasing details of the audit log: for people only.
+#[derive(Debug, Clone, Copy)]
+pub struct AuditErase;
+
+impl Access for AuditErase {
+    const SCOPE: Option<Scope> = None;
+    const ROLE: Option<Role> = Some(Role::SuperAdmin);
+    const PERMISSION: Option<Permission> = Some(Permission::AuditRead);
+    const BY: Callers = Callers::People;
+    const METER: Meter = Meter::Person;
+}
+
 /// The keys that devices trust.
 #[derive(Debug, Clone, Copy)]
 pub struct TrustAnchorsWrite;

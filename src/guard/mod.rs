@@ -28,12 +28,12 @@ use muster_identity::{By, Person, missing_permission};
 use muster_limits::{AdmissionPart, Estimate};
 
 pub use access::{
-    Access, Admin, AgentsControl, AgentsRead, AgentsRun, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, AuditRead,
-    Backups, Callers, ChatA, ChatAgent, ChatB, DeviceOrPerson, DevicesCommand, DevicesRead, DevicesWrite, EnginesRead,
-    EnginesRun, FirmwareApprove, FirmwareExecute, FirmwareRead, FirmwareWrite, IncidentsRead, IncidentsWrite,
-    Listening, MedicalCancer, MedicalChat, MedicalConversations, MedicalProtocols, MedicalStatus, MemoryForget,
-    MemoryUse, Meter, MetricsRead, ModelsA, ModelsB, SigningKeysRotate, Status, SuperAdmin, TrustAnchorsWrite,
-    UsersRead, UsersWrite,
+    Access, Admin, AgentsControl, AgentsRead, AgentsRun, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, AuditErase,
+    AuditRead, Backups, Callers, ChatA, ChatAgent, ChatB, DeviceOrPerson, DevicesCommand, DevicesRead, DevicesWrite,
+    EnginesRead, EnginesRun, FirmwareApprove, FirmwareExecute, FirmwareRead, FirmwareWrite, IncidentsRead,
+    IncidentsWrite, Listening, MedicalCancer, MedicalChat, MedicalConversations, MedicalProtocols, MedicalStatus,
+    MemoryForget, MemoryUse, Meter, MetricsRead, ModelsA, ModelsB, SigningKeysRotate, Status, SuperAdmin,
+    TrustAnchorsWrite, UsersRead, UsersWrite,
 };
 use admit::Metering;
 pub(crate) use admit::refused;

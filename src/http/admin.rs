@@ -14,6 +14,7 @@ use muster_request::Request;
 use serde_json::Value;
 
 use crate::app::App;
+use crate::audit_log;
 use crate::backup::{Protection, SealedBackup};
 use crate::error::HttpError;
 use crate::error::sets::{Agent, BodyErrors, Internal, ReadErrors};
@@ -55,7 +56,10 @@ pub async fn backup(
         let message = "a backup that is not encrypted to recipients (`backup.recipients`) needs the role `super_admin`";
         return Err(HttpError(Error::new(Kind::Forbidden, message).coded("permission_denied")));
     }
+    let by = caller_of(&http)?.key.id.clone();
     let protection = Protection::of(recipients, request.body.passphrase.as_deref())?;
+    // Logged before it is taken: the backup has the entry, and nothing is handed out that is not logged.
+    audit_log::log(&app.audit, app.clock.now(), &by, "backup.created", "store", Value::Null).await?;
     let SealedBackup { name, file, bytes, sha256, permit } = app.sealed_backup(protection, None).await?;
     let pieces = try_unfold((file, permit), |(mut file, permit)| async move {
         let read = web::block(move || {
@@ -80,8 +84,12 @@ pub async fn backup(
 #[utoipa::path(post, path = "/api/v1/admin/reload", tag = "admin", operation_id = "reload_settings",
     responses((status = 200, description = "The settings that changed and those that need a restart", body = Reloaded),
         ReadErrors<Agent>))]
-pub async fn reload(_guard: Guarded<Admin>, app: web::Data<App>) -> Result<web::Json<Reloaded>, HttpError> {
-    let reloaded = app.reload().await;
+pub async fn reload(
+    _guard: Guarded<Admin>,
+    http: HttpRequest,
+    app: web::Data<App>,
+) -> Result<web::Json<Reloaded>, HttpError> {
+    let reloaded = app.reload_by(&caller_of(&http)?.key.id).await;
     Ok(web::Json(
         reloaded
             .map_err(|error| HttpError(Error::field(Kind::Invalid, &["settings"], error.to_string(), Value::Null)))?,

@@ -1,8 +1,9 @@
 //! The audit log, for those who may read it.
 
 use actix_web::web;
+use muster_audit::AuditFilter;
 use muster_core::Millis;
-use muster_core::audit::{AuditEntry, AuditFilter};
+use muster_core::audit::AuditEntry;
 use muster_core::page::Page;
 use muster_request::Request;
 use serde::Serialize;
@@ -61,7 +62,7 @@ pub struct AuditList {
 }
 
 impl From<AuditEntry> for AuditBody {
-    fn from(AuditEntry { id, at, actor, action, resource, details }: AuditEntry) -> Self {
+    fn from(AuditEntry { id, at, actor, action, resource, details, .. }: AuditEntry) -> Self {
         Self { id, at, actor, action, resource, details }
     }
 }
@@ -78,7 +79,8 @@ pub async fn list(
     app: web::Data<App>,
 ) -> Result<web::Json<AuditList>, HttpError> {
     let AuditQuery { actor, action, resource, from, to, page } = request.query;
-    let filter = AuditFilter { actor, action, resource, from, to };
-    let Page { items, next } = app.audit().list(filter, page.into()).await?;
-    Ok(web::Json(AuditList { entries: items.into_iter().map(AuditBody::from).collect(), next_cursor: next }))
+    let filter = AuditFilter { actor, action, resource, from, to, ..AuditFilter::default() };
+    let Page { items, next } = app.audit.list(filter, page.into()).await?;
+    let entries = items.into_iter().map(|found| AuditBody::from(found.entry)).collect();
+    Ok(web::Json(AuditList { entries, next_cursor: next }))
 }

@@ -14,6 +14,7 @@ pub mod docs;
 pub mod engines;
 pub mod firmware;
 pub mod geofences;
+pub mod governance;
 pub mod health;
 pub mod home;
 pub mod incidents;
@@ -108,6 +109,7 @@ pub fn operations() -> &'static [Operation] {
             device_jobs::operations,
             incidents::operations,
             geofences::operations,
+            governance::operations,
             alerts::operations,
             firmware::operations,
             realtime::operations,

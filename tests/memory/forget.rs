@@ -113,10 +113,8 @@ async fn backups_that_still_hold_it_are_named_and_the_act_is_in_the_audit_log() 
     assert_eq!(names(&response), 1, "the one that was written after its first entry: {response}");
     let name = response["backups"][0].as_str().unwrap();
     assert!(muster.data.path().join("store/snapshots").join(name).is_file(), "{name}");
-    let acts =
-        muster.app.store.scan(muster_store::Tree::Audit, &muster_store::Scan { limit: 500, ..Default::default() });
-    let response = acts.unwrap().items.iter().any(|(_, rec)| {
-        let text = String::from_utf8_lossy(&rec.bytes);
+    let response = crate::support::audit_entries(&muster).iter().any(|entry| {
+        let text = entry.to_string();
         text.contains("memory") && text.contains("forg") && text.contains(&id)
     });
     assert!(response, "it is in the audit log");

@@ -33,3 +33,16 @@ pub const PASSWORD: &str = "correct horse battery staple";
 
 /// A well-formed key that no server knows.
 pub const UNKNOWN_KEY: &str = "mst_nobodynobody_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+
+/// The entries of a server's audit log, in order.
+pub fn audit_entries(muster: &server::Muster) -> Vec<serde_json::Value> {
+    use muster_core::audit::AuditRecord;
+    let store = muster_store::StoreHandle::clone(&muster.app.store);
+    let records = store.records::<AuditRecord>([], muster_store::PageRequest::default()).values();
+    let entry = |record: Result<AuditRecord, _>| {
+        let entry = record.unwrap().entry().unwrap();
+        serde_json::json!({ "id": entry.id, "actor": entry.actor, "action": entry.action, "resource": entry.resource,
+            "outcome": entry.outcome, "details": entry.details, "after": entry.after })
+    };
+    records.map(entry).collect()
+}

@@ -62,7 +62,8 @@ impl Muster {
             actix_rt::System::new().block_on(async move {
                 let source = Source::fixed(&config);
                 let key = Some(Token::parse(KEY).unwrap());
-                let credentials = InitialCredentials { key, password: Some(PASSWORD.to_owned()) };
+                let credentials =
+                    InitialCredentials { key, password: Some(PASSWORD.to_owned()), ..InitialCredentials::default() };
                 let app = App::start(config, source, credentials).await.unwrap();
                 let server = Server::bind(app).unwrap();
                 let app = server.shared();

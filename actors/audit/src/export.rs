@@ -57,6 +57,12 @@ impl Export {
         Ok(Self { log, next: from, end: to, last: Some(last) })
     }
 
+    /// Returns the number behind the last entry.
+    #[must_use]
+    pub const fn end(&self) -> u64 {
+        self.end
+    }
+
     /// Returns the next lines, each with its newline; `None` at the end. Blocking.
     ///
     /// # Errors

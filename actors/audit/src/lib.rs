@@ -21,6 +21,8 @@ mod search;
 mod service;
 mod start;
 mod summary;
+#[cfg(test)]
+mod tests;
 mod tiles;
 mod verify;
 mod view;

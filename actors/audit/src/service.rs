@@ -92,6 +92,12 @@ impl OpenedLog {
         &self.keys
     }
 
+    /// Returns the origin of the log.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        self.opened.mark.origin()
+    }
+
     /// Starts the follower.
     #[must_use]
     pub fn start(self, group: &Group, arbiter: ArbiterHandle, publisher: Option<Publisher>) -> Audit {

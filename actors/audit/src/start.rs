@@ -64,8 +64,6 @@ pub struct OpenOptions {
 pub(crate) struct Opened {
     pub(crate) file: CheckpointFile,
     pub(crate) mark: LogMark,
-    /// What was signed last of this generation.
-    pub(crate) signed: Option<(Checkpoint, Line)>,
     /// Whether the file of checkpoints was lost.
     pub(crate) marks_lost: bool,
 }
@@ -121,7 +119,7 @@ pub(crate) async fn open(
     let Some(newest) = newest else {
         let mark = LogMark { generation: stored_mark.as_ref().map_or(1, |mark| mark.generation), ..mark };
         store.commit(Batch { ops: vec![mark.op()?], ..Batch::default() }).await?;
-        return Ok(Opened { file, mark, signed: None, marks_lost: false });
+        return Ok(Opened { file, mark, marks_lost: false });
     };
     let checkpoint = match verified(&newest, keys, keys_created || is_restored) {
         Ok(checkpoint) => checkpoint,
@@ -156,7 +154,7 @@ pub(crate) async fn open(
             ops.push(entry.op()?);
         }
         store.commit(Batch { ops, ..Batch::default() }).await?;
-        return Ok(Opened { file, mark, signed: Some((checkpoint, newest)), marks_lost });
+        return Ok(Opened { file, mark, marks_lost });
     };
     let mark = LogMark { generation: generation.saturating_add(1), ..mark };
     let details = json!({
@@ -166,7 +164,7 @@ pub(crate) async fn open(
     let entry = AuditEntry::new(now, "system", "log.generation_begun", &described(&checkpoint), details);
     store.commit(Batch { ops: vec![mark.op()?, entry.op()?], ..Batch::default() }).await?;
     tracing::warn!(cause = ending.name(), origin = mark.origin(), "the next generation of the audit log begins");
-    Ok(Opened { file, mark, signed: None, marks_lost })
+    Ok(Opened { file, mark, marks_lost })
 }
 
 /// Reads the last checkpoint. Its signature is not of a known key where the keys were lost, or the store is another

@@ -200,6 +200,7 @@ pub const DISASTER: &[ChannelRule] = &[
     ChannelRule::log("firmware:{id}", Permission::FirmwareRead),
     ChannelRule::log("user:{id}", Permission::RealtimeSubscribe).without_state().own(),
     ChannelRule::log("system", Permission::RealtimeSubscribe).without_state(),
+    ChannelRule::log("governance", Permission::AuditRead).without_state(),
 ];
 
 /// Channels of agents and their tasks (contract 4). They have no durable history, because a task's own journal is

@@ -164,6 +164,12 @@ impl KeyActor {
         Ok(())
     }
 
+    /// Returns the write of an audit entry about a key, which has the hash of what it allows now.
+    fn audit_key(&self, issuer: &KeyIssuer, action: &str, key: &KeyRecord, details: Value) -> Result<Vec<Op>, Error> {
+        let entry = AuditEntry::new(self.now(), issuer.id(), action, &key.id, details);
+        Ok(vec![entry.after(&key.allows()).op()?])
+    }
+
     /// Returns the write of an audit entry.
     fn audit(&self, issuer: &KeyIssuer, action: &str, resource: &str, details: Value) -> Result<Vec<Op>, Error> {
         Ok(vec![AuditEntry::new(self.now(), issuer.id(), action, resource, details).op()?])
@@ -181,7 +187,7 @@ impl KeyActor {
         let record = Arc::new(self.state.create(create.new, &create.issuer, &key, new_id(IdKind::Key), now)?);
         let details =
             json!({ "name": record.name, "owner": record.owner, "scopes": record.scopes, "roles": record.roles });
-        let ops = self.audit(&create.issuer, "key_created", &record.id, details)?;
+        let ops = self.audit_key(&create.issuer, "key_created", &record, details)?;
         self.put(&record, ops)?;
         let created = CreatedKey { record, key, replayed: false };
         if let Some(request) = &create.idempotency {
@@ -194,7 +200,7 @@ impl KeyActor {
         self.admit()?;
         let record = self.state.revoke(&id, &issuer, self.now())?;
         if self.state.get(&id).is_some_and(|before| before.version != record.version) {
-            let ops = self.audit(&issuer, "key_revoked", &id, Value::Null)?;
+            let ops = self.audit_key(&issuer, "key_revoked", &record, Value::Null)?;
             self.put(&record, ops)?;
         }
         Ok(record)
@@ -206,7 +212,7 @@ impl KeyActor {
         let Some(before) = self.state.get(&id).filter(|before| before.version != record.version) else {
             return Ok(record);
         };
-        let ops = self.audit(&issuer, "key_edited", &id, differences(&*before, &*record))?;
+        let ops = self.audit_key(&issuer, "key_edited", &record, differences(&*before, &*record))?;
         self.put(&record, ops)?;
         Ok(record)
     }
@@ -273,7 +279,7 @@ impl KeyActor {
         // The lookup identifier stays, so that logs and lists continue to identify the key.
         let key = Token { lookup: record.lookup.clone(), ..new };
         let record = Arc::new(record);
-        let ops = self.audit(&issuer, "key_rotated", &id, Value::Null)?;
+        let ops = self.audit_key(&issuer, "key_rotated", &record, Value::Null)?;
         self.put(&record, ops)?;
         Ok(CreatedKey { record, key, replayed: false })
     }

@@ -5,6 +5,7 @@
 //! no message to the actor. The same actor owns teams, which keys belong to, and the budgets of owners.
 
 mod actor;
+mod allows;
 mod directory;
 mod messages;
 mod models;

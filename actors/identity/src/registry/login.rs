@@ -84,7 +84,12 @@ impl Registry {
         let session = session(&user, open.origin, now)?;
         let person = person(&user, &session.id);
         let details = json!({ "session": session.id, "ip": session.ip, "bound": session.jkt.is_some() });
-        let mut change = self.change(&AuditEntry::new(now, &person.user_id, "login", &user.id, details))?;
+        let mut entry = AuditEntry::new(now, &person.user_id, "login", &user.id, details);
+        // A login may store the password under a newer hash.
+        if self.users.get(&user.id).is_none_or(|before| before.password != user.password) {
+            entry = entry.after(&user.allows());
+        }
+        let mut change = self.change(&entry)?;
         let put = |tree, key: &str, rec| Op::Put { tree, key: key.as_bytes().to_vec(), rec };
         change.ops.push(put(UserRecord::TREE, &user.id, user.encode()?));
         change.ops.push(put(SessionRecord::TREE, &session.id, session.encode()?));

@@ -162,7 +162,10 @@ impl Registry {
         details: Value,
         kind: &str,
     ) -> Result<Change, Error> {
-        let mut change = self.change(&AuditEntry::new(self.now(), by.id(), action, &user.id, details))?;
+        let deleted = kind == "deleted";
+        let allows = if deleted { Value::Null } else { user.allows() };
+        let entry = AuditEntry::new(self.now(), by.id(), action, &user.id, details).after(&allows);
+        let mut change = self.change(&entry)?;
         let data = json!({ "id": user.id, "version": user.version, "what": kind });
         self.notify(&mut change, "user.updated", &user.id, &data)?;
         Ok(change)

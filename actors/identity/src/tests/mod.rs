@@ -15,7 +15,7 @@ use muster_store::{MemStore, Record, Scan, Store, StoreHandle, Tree as StoreTree
 use tempfile::TempDir;
 
 use super::*;
-use muster_core::audit::AuditEntry;
+use muster_core::audit::{AuditEntry, AuditRecord};
 use muster_core::event::RecordingPublisher;
 use muster_core::precondition::IfMatch;
 use muster_core::supervise::Tree;
@@ -102,8 +102,8 @@ impl TestIdentity {
 
     /// Returns the entries of the audit log, in order.
     pub fn audit(&self) -> Vec<AuditEntry> {
-        let page = self.store.scan(StoreTree::Audit, &Scan { limit: 1000, ..Scan::default() }).unwrap();
-        page.items.iter().map(|(_, rec)| AuditEntry::decode(rec).unwrap()).collect()
+        let page = self.store.scan(StoreTree::AuditLog, &Scan { limit: 1000, ..Scan::default() }).unwrap();
+        page.items.iter().map(|(_, rec)| AuditRecord::decode(rec).unwrap().entry().unwrap()).collect()
     }
 
     /// Returns the actions of the audit log, in order.

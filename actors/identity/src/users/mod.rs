@@ -1,5 +1,6 @@
 //! User accounts: stored records and the operations on them.
 
+mod allows;
 mod record;
 mod service_account;
 mod service_state;

@@ -215,6 +215,28 @@ pub struct SigningKey {
     pub revoked_at: Option<Millis>,
 }
 
+impl SigningKey {
+    /// Returns what the key allows, of which the entries of the audit log have the hash. No name.
+    #[must_use]
+    pub fn allows(&self) -> serde_json::Value {
+        serde_json::json!({ "kid": self.kid, "x": self.x, "revoked": self.revoked_at.is_some() })
+    }
+
+    /// Returns the identifier of every stored key, and what it allows.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn all_that_is_allowed(
+        store: &muster_store::StoreHandle,
+    ) -> Result<Vec<(String, serde_json::Value)>, muster_store::StoreError> {
+        let keys = store.records::<Self>(SIGNING_KEYS, muster_store::PageRequest::default()).values();
+        keys.map(|key| key.map(|key| (key.kid.clone(), key.allows()))).collect()
+    }
+}
+
+/// Beginning of the storage keys of signing keys.
+pub(super) const SIGNING_KEYS: &str = "key/";
+
 impl Record for SigningKey {
     const TREE: Tree = Tree::Artifacts;
     const SCHEMA: u16 = 1;

@@ -59,7 +59,7 @@ impl World {
 
     /// The actions of the audit log.
     fn audited(&self) -> String {
-        String::from_utf8(self.bytes(StoreTree::Audit)).unwrap()
+        String::from_utf8_lossy(&self.bytes(StoreTree::AuditLog)).into_owned()
     }
 }
 

@@ -112,8 +112,8 @@ fn bad_signatures_are_counted_audited_and_published_but_take_no_device_off_the_n
         assert_eq!(world.status(&device).await, Status::Online);
         assert!(world.authenticate(&device).is_ok());
         let audit = muster_store::Scan { limit: 10, ..Default::default() };
-        let audit = muster_store::Store::scan(&*world.store, muster_store::Tree::Audit, &audit).unwrap();
-        let last = String::from_utf8(audit.items.last().unwrap().1.bytes.clone()).unwrap();
+        let audit = muster_store::Store::scan(&*world.store, muster_store::Tree::AuditLog, &audit).unwrap();
+        let last = String::from_utf8_lossy(&audit.items.last().unwrap().1.bytes).into_owned();
         assert!(last.contains("device.bad_signatures"), "{last}");
     });
 }

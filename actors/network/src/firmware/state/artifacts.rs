@@ -288,7 +288,8 @@ impl FirmwareState {
         }
         let (added_by, name) = (by.id().to_owned(), name.to_owned());
         let key = SigningKey { kid, x: x.to_owned(), name, added_by, added_at: now, revoked_at: None };
-        transaction.audit(&AuditEntry::new(now, by.id(), "firmware.key.added", &key.kid, json!({ "name": key.name })));
+        let entry = AuditEntry::new(now, by.id(), "firmware.key.added", &key.kid, json!({ "name": key.name }));
+        transaction.audit(&entry.after(&key.allows()));
         transaction.record(signing_key(&key.kid), &key);
         self.keys.insert(key.kid.clone(), key.clone());
         Ok(key)
@@ -312,7 +313,8 @@ impl FirmwareState {
         }
         let key = key.clone();
         transaction.record(signing_key(kid), &key);
-        transaction.audit(&AuditEntry::new(now, by.id(), "firmware.key.revoked", kid, json!({})));
+        let entry = AuditEntry::new(now, by.id(), "firmware.key.revoked", kid, json!({}));
+        transaction.audit(&entry.after(&key.allows()));
         let signed = |artifact: &&Artifact| artifact.signing_kid.as_deref() == Some(kid);
         let signed: Vec<String> = self.artifacts.values().filter(signed).map(|artifact| artifact.id.clone()).collect();
         for artifact in signed {
@@ -339,5 +341,5 @@ pub fn blocks_key(id: &str) -> Vec<u8> {
 
 /// Returns the key of a signing key in the store.
 fn signing_key(kid: &str) -> Vec<u8> {
-    format!("key/{kid}").into_bytes()
+    format!("{SIGNING_KEYS}{kid}").into_bytes()
 }

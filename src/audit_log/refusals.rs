@@ -1,0 +1,116 @@
+//! Refusals in the audit log: the first 401 or 403 of a kind in a minute, then how many followed.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use muster_audit::Audit;
+use muster_core::audit::{AuditEntry, Outcome};
+use muster_core::{Clock, Millis};
+use serde_json::json;
+use tokio::sync::mpsc;
+
+/// Kinds that are counted at one time; of further ones only their number is.
+const MOST_KINDS: usize = 10_000;
+/// Entries that wait to be appended.
+const QUEUE: usize = 1_024;
+/// Time over which refusals of a kind are counted together.
+const SPAN: Duration = Duration::from_secs(60);
+
+/// What makes refusals alike: who was refused, with which status, on which route.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct RefusalKind {
+    /// The principal, or the network of a caller without one.
+    actor: String,
+    status: u16,
+    method: String,
+    route: String,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    since: Millis,
+    /// Refusals after the first.
+    kinds: HashMap<RefusalKind, u64>,
+    /// Refusals of kinds beyond the bound.
+    others: u64,
+}
+
+/// Counts refusals. Cheap for the request: entries are appended by a task.
+#[derive(Debug)]
+pub(crate) struct Refusals {
+    counts: Mutex<Counts>,
+    clock: Clock,
+    entries: mpsc::Sender<AuditEntry>,
+}
+
+impl Refusals {
+    /// Starts the task that appends entries.
+    pub(crate) fn start(audit: Audit, clock: Clock) -> Self {
+        let (entries, mut waiting) = mpsc::channel::<AuditEntry>(QUEUE);
+        actix_rt::spawn(async move {
+            while let Some(entry) = waiting.recv().await {
+                if let Err(error) = audit.append(&entry).await {
+                    tracing::warn!(%error, "a refusal is not in the audit log");
+                }
+            }
+        });
+        let counts = Mutex::new(Counts { since: clock.now(), ..Counts::default() });
+        Self { counts, clock, entries }
+    }
+
+    /// Counts a refused request.
+    pub(crate) fn note(&self, actor: String, status: u16, method: &str, route: &str) {
+        let now = self.clock.now();
+        let kind = RefusalKind { actor, status, method: method.to_owned(), route: route.to_owned() };
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        if now.since(counts.since) >= SPAN {
+            self.close(&mut counts, now);
+        }
+        let full = counts.kinds.len() >= MOST_KINDS;
+        match counts.kinds.get_mut(&kind) {
+            Some(count) => *count += 1,
+            None if full => counts.others += 1,
+            None => {
+                self.append(entry(now, &kind, json!({ "status": status })));
+                counts.kinds.insert(kind, 0);
+            }
+        }
+    }
+
+    /// Appends the counts of a span that is over. Called at intervals too, so that the last counts are not kept back.
+    pub(crate) fn close_if_over(&self) {
+        let now = self.clock.now();
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        if now.since(counts.since) >= SPAN {
+            self.close(&mut counts, now);
+        }
+    }
+
+    fn close(&self, counts: &mut Counts, now: Millis) {
+        let Counts { kinds, others, .. } = std::mem::replace(counts, Counts { since: now, ..Counts::default() });
+        let mut repeated: Vec<_> = kinds.into_iter().filter(|(_, count)| *count > 0).collect();
+        repeated.sort_by(|a, b| b.1.cmp(&a.1));
+        // What does not fit the queue of entries is counted together.
+        let rest: u64 = repeated.split_off(repeated.len().min(QUEUE / 2)).iter().map(|(_, count)| count).sum();
+        for (kind, count) in repeated {
+            self.append(entry(now, &kind, json!({ "status": kind.status, "more": count })));
+        }
+        if others + rest > 0 {
+            let details = json!({ "more": others + rest });
+            let entry = AuditEntry::new(now, "system", "request.refused", "others", details);
+            self.append(entry.with_outcome(Outcome::Refused));
+        }
+    }
+
+    fn append(&self, entry: AuditEntry) {
+        if self.entries.try_send(entry).is_err() {
+            tracing::warn!("refusals come faster than they can be logged");
+        }
+    }
+}
+
+fn entry(now: Millis, kind: &RefusalKind, details: serde_json::Value) -> AuditEntry {
+    let resource = format!("{} {}", kind.method, kind.route);
+    AuditEntry::new(now, &kind.actor, "request.refused", &resource, details).with_outcome(Outcome::Refused)
+}
