@@ -122,8 +122,7 @@ impl Follower {
             taken += 1;
         }
         if !full.is_empty() {
-            let put =
-                |batch: Batch, (id, tile): &(TileId, _)| batch.and_put(Tree::AuditTiles, id.key(), tile_record(tile));
+            let put = |batch: Batch, (id, tile): &(TileId, _)| batch.and_put(Tree::AuditTiles, id.key(), tile_record(tile));
             self.store(full.iter().fold(Batch::default(), put), context);
         }
         if taken > 0 {

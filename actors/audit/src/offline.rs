@@ -36,8 +36,7 @@ impl OfflineLog {
     pub fn open(store: &StoreHandle, data: &Path) -> Result<Self, String> {
         let text = |error: &dyn std::fmt::Display| error.to_string();
         let mark = LogMark::read(store).map_err(|error| text(&error))?;
-        let origin =
-            mark.as_ref().map(LogMark::origin).ok_or("this data folder has no audit log yet: start the server once")?;
+        let origin = mark.as_ref().map(LogMark::origin).ok_or("this data folder has no audit log yet: start the server once")?;
         let keys = LogKeys::read(&data.join("signing")).map_err(|error| text(&error))?;
         let vkeys = keys.map_or_else(|| Ok(Vec::new()), |keys| keys.vkeys(&origin)).map_err(|error| text(&error))?;
         let (_, last) = CheckpointFile::open(data).map_err(|error| text(&error))?;
@@ -145,16 +144,14 @@ impl OfflineLog {
 }
 
 fn is_of_former(note: &[u8], origin: &str) -> bool {
-    let former =
-        muster_tlog::Note::parse(note).ok().and_then(|note| note.text().parse::<muster_tlog::Checkpoint>().ok());
+    let former = muster_tlog::Note::parse(note).ok().and_then(|note| note.text().parse::<muster_tlog::Checkpoint>().ok());
     former.is_some_and(|former| former.origin != origin)
 }
 
 /// Compares what each record allows with its newest entry.
 fn compare_records(records: &[RecordState], newest: &NewestStates) -> Result<(), Verdict> {
     for RecordState { resource, allows } in records {
-        let expected =
-            muster_core::audit::AuditEntry::new(Millis(0), "", "", "", serde_json::Value::Null).after(allows);
+        let expected = muster_core::audit::AuditEntry::new(Millis(0), "", "", "", serde_json::Value::Null).after(allows);
         match newest.get(resource) {
             None => return Err(Verdict::RecordDiffers(format!("no entry says what {resource} allows"))),
             Some((seq, after)) if Some(after) != expected.after.as_ref() => {
