@@ -283,8 +283,7 @@ def put_back(server, ann, older):
     command = [server.program, "serve", "--listen", "127.0.0.1:0", "--data", "data"]
     done = subprocess.run(command, cwd=server.folder, env=server.environment, capture_output=True, text=True, timeout=WITHIN_S)
     assert done.returncode == 1, done
-    size = str(signed).split("\n")[1]
-    assert f"size {size}" in done.stderr and "rolled back" in done.stderr, done.stderr
+    assert f"size {signed['size']}" in done.stderr and "rolled back" in done.stderr, done.stderr
     print("refused   the older store, put back: the server does not start, because more entries were signed than it has")
     shutil.rmtree(live)
     (server.folder / "newer").rename(live)

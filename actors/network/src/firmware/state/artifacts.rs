@@ -4,7 +4,7 @@ use muster_auth::{PublicKey, TokenError, manifest};
 use serde_json::{Map, Value, json};
 
 use super::{FirmwareState, truncated};
-use crate::firmware::artifact::{Artifact, ArtifactState, Blocks, Manifest, SigningKey};
+use crate::firmware::artifact::{Artifact, ArtifactState, Blocks, Manifest, SIGNING_KEYS, SigningKey};
 use crate::firmware::threat::Threat;
 use crate::firmware::transaction::FirmwareTransaction;
 use muster_core::audit::AuditEntry;
