@@ -65,7 +65,7 @@ class Server:
         self.program, self.folder = program, folder
         (folder / "config.toml").write_text(SETTINGS)
         kept = {name: os.environ[name] for name in ("PATH", "TMPDIR") if name in os.environ}
-        self.environment = {**kept, "HOME": str(folder), "MUSTER_ADMIN_PASSWORD": PASSWORD}
+        self.environment = {**kept, "HOME": str(folder)}
         self.process = self.origin = None
 
     def run(self, *arguments, stdin="", check=True):
@@ -175,9 +175,10 @@ def wait_for(what, look):
 
 def people_of(server):
     """People are made on the stopped server, so that none of them made the account of another."""
-    for name, role in (("ann", "super_admin"), ("ben", "super_admin"), ("cara", "super_admin")):
-        arguments = ("--email", f"{name}@example.org", "--role", role, "--data", "data")
-        server.run("users", "create", *arguments, stdin=PASSWORD)
+    for name, role in (("ann", "super_admin"), ("ben", "super_admin"), ("cara", "super_admin"), ("dan", "viewer")):
+        grants = ("--grant", "devices:write") if name == "dan" else ()
+        arguments = ("--email", f"{name}@example.org", "--role", role, *grants)
+        server.run("users", "--data", "data", "create", *arguments, stdin=PASSWORD)
     server.start()
     ann, ben, cara = (Person(server, f"{name}@example.org") for name in ("ann", "ben", "cara"))
     # Until each role has a decider, a super_admin does guarded things alone: here, to enrol.
@@ -204,8 +205,8 @@ def fleet_of(server, cara, count):
 
 
 def login_unbound(server):
-    """The token of the first administrator, who registers the devices."""
-    body = json.dumps({"email": "admin@muster.local", "password": PASSWORD}).encode()
+    """The token of dan, who may register devices."""
+    body = json.dumps({"email": "dan@example.org", "password": PASSWORD}).encode()
     request = urllib.request.Request(f"{server.origin}/api/v1/auth/login", data=body, headers={"Content-Type": "application/json"})
     with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as answer:
         return json.load(answer)["data"]["token"]
@@ -307,13 +308,13 @@ def audit(server, ann):
         assert verdict.startswith("ok: "), verdict
     entries = text.count("\n") - 1
     print(f"exported  {entries} entries, verified offline by two programs: ok")
-    lines = text.splitlines(keepends=True)
-    number = next(n for n, line in enumerate(lines) if '"action":"firmware.job.created"' in line)
-    lines[number] = lines[number].replace("firmware.job.created", "firmware.job.Created", 1)
-    export.write_text("".join(lines))
+    lines, number = text.encode().splitlines(keepends=True), entries // 2
+    flipped = bytearray(lines[number])
+    flipped[len(flipped) // 2] ^= 1
+    export.write_bytes(b"".join([*lines[:number], flipped, *lines[number + 1 :]]))
     verdicts = verify(server, export, vkey)
     assert all(verdict.startswith(f"altered at {number}: ") for verdict in verdicts), (number, verdicts)
-    print(f"refused   the export with one byte flipped: altered at {number}, say both")
+    print(f"refused   the export with a byte of entry {number} flipped: altered at {number}, say both")
 
 
 def main():
