@@ -232,9 +232,12 @@ async fn while_a_server_runs_the_folder_is_not_touched_and_a_hint_is_printed() {
     let folder = folder.path();
     let _process = Launch::new(folder).start();
     let to = folder.join("b").display().to_string();
+    let mut restoring = restoring(&file);
+    restoring.push("--force".to_owned());
+    let restoring: Vec<&str> = restoring.iter().map(String::as_str).collect();
     for (args, hint) in [
         (&["backup", "--to", &to][..], "--server"),
-        (&["restore", "--force", "--from", file.to_str().unwrap()], "stop the server"),
+        (&restoring, "stop the server"),
         (&["verify"], "stop the server"),
         (&["compact"], "stop the server"),
     ] {
@@ -385,6 +388,7 @@ fn killed_after(folder: &Path, args: &[&str], moment: Option<std::time::Duration
 
 pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
+    fs::set_permissions(to, fs::metadata(from).unwrap().permissions()).unwrap();
     for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
         let target = to.join(entry.file_name());
         if entry.file_type().unwrap().is_dir() {

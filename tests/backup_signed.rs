@@ -33,7 +33,7 @@ fn a_signer_that_is_not_known_is_refused_until_its_key_or_its_instance_is_named(
     for part in [key.as_str(), "--vkey", "--unsigned", "signing/"] {
         assert!(unknown.contains(part), "{part}: {unknown}");
     }
-    let (_, other) = backed_up("two");
+    let (_second, other) = backed_up("two");
     assert!(refused(&with(&["--vkey", &vkey(&other)])).contains("not known here"));
     assert_eq!(with(&["--vkey", "nonsense"]).status.code(), Some(2));
     let name = key.split_once("/audit/").unwrap().0;
@@ -293,6 +293,7 @@ fn compaction_removes_erased_bytes_and_names_the_copies_that_have_them() {
         }
     }
     store.close();
+    drop(store);
     let (live, snapshots) = (folder.join("store/live"), folder.join("store/snapshots"));
     assert!(contains(&live, text) && contains(&snapshots, text), "as long as nothing is rewritten");
     let first = json_output(&on(folder, &["compact", "--json"]));
