@@ -111,7 +111,12 @@ impl Witness for HttpWitness {
         &self.key
     }
 
-    fn add_checkpoint(&self, old: u64, proof: Vec<Hash>, note: String) -> BoxFuture<'static, Result<String, WitnessError>> {
+    fn add_checkpoint(
+        &self,
+        old: u64,
+        proof: Vec<Hash>,
+        note: String,
+    ) -> BoxFuture<'static, Result<String, WitnessError>> {
         let request = self.client.post(&self.url).body(request_body(old, &proof, &note));
         Box::pin(async move {
             let refused = |error: reqwest::Error| WitnessError::Refused(error.without_url().to_string());

@@ -87,7 +87,9 @@ pub fn all(parts: ProbeTargets) -> Vec<Probe> {
         memory::all(&parts.memory, &parts.clock),
         medical::all(&parts.medical, &parts.clock),
     ];
-    let ProbeTargets { data, live, clock, tree, store, audit_log, keys, limiter, ledger, model, vectors, metrics, .. } = parts;
+    let ProbeTargets {
+        data, live, clock, tree, store, audit_log, keys, limiter, ledger, model, vectors, metrics, ..
+    } = parts;
     let (probed, chains) = (clock.clone(), live.clone());
     let own = vec![
         http(metrics),

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{agents, governance};
 use super::event_schemas::{health, nullable, object, of, place, reference, telemetry, text, typed, versioned};
+use super::{agents, governance};
 
 /// Events with data of the same form.
 pub(super) struct EventRow {

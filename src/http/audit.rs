@@ -1,8 +1,8 @@
 //! The audit log, for those who may read it.
 
 use actix_web::web;
-use muster_core::Millis;
 use muster_audit::AuditFilter;
+use muster_core::Millis;
 use muster_core::audit::AuditEntry;
 use muster_core::page::Page;
 use muster_request::Request;

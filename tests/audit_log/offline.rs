@@ -5,15 +5,16 @@ use crate::support;
 use std::path::Path;
 use std::process::Output;
 
-use muster_core::audit::OldAuditEntry;
 use muster_core::Millis;
-use muster_store::{Batch, Options, PageRequest, Record, SledStore, Store, StoreHandle, Tree};
+use muster_core::audit::OldAuditEntry;
+use muster_store::{Batch, Options, PageRequest, Record, SledStore, StoreHandle, Tree};
 use serde_json::{Value, json};
 use support::client::Client;
 use support::process::{Launch, program, start};
 
 const LOG: &str = "/api/v1/governance/audit";
-const SETTINGS: &str = "[governance]\nname = \"muster.example.org\"\n[auth]\nargon2_memory_kib = 64\nargon2_passes = 1\n";
+const SETTINGS: &str =
+    "[governance]\nname = \"muster.example.org\"\n[auth]\nargon2_memory_kib = 64\nargon2_passes = 1\n";
 
 fn audit(folder: &Path, args: &[&str]) -> Output {
     program(folder).arg("audit").args(args).output().unwrap()
@@ -131,7 +132,8 @@ async fn each_alteration_of_a_data_folder_has_its_verdict() {
     let altered = tempfile::tempdir().unwrap();
     copy(folder.path(), altered.path());
     let store = open(altered.path());
-    let (name, mut rec) = store.entries(Tree::Keys, key.as_bytes().to_vec(), PageRequest::default()).next().unwrap().unwrap();
+    let (name, mut rec) =
+        store.entries(Tree::Keys, key.as_bytes().to_vec(), PageRequest::default()).next().unwrap().unwrap();
     let mut record: Value = serde_json::from_slice(&rec.bytes).unwrap();
     record["scopes"] = json!(["admin", "chat"]);
     rec.bytes = serde_json::to_vec(&record).unwrap();
@@ -212,7 +214,11 @@ async fn a_watch_keeps_the_checkpoint_and_notices_two_histories() {
     // A checkpoint that was kept and is not of this history.
     let kept = std::fs::read_to_string(folder.path().join("kept.txt")).unwrap();
     let root = kept.lines().nth(2).unwrap();
-    std::fs::write(folder.path().join("forged.txt"), kept.replace(root, "ipgbVRHzl1UEZ648CS6WyZDRWJ/KHhcEPuUBa+oe8sE=")).unwrap();
+    std::fs::write(
+        folder.path().join("forged.txt"),
+        kept.replace(root, "ipgbVRHzl1UEZ648CS6WyZDRWJ/KHhcEPuUBa+oe8sE="),
+    )
+    .unwrap();
     let (said, code, _) = watch(&server.url, "forged.txt");
     assert!(said.starts_with("bad signature: ") && code == Some(1), "{said}");
 }

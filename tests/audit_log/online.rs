@@ -107,7 +107,8 @@ async fn who_may_read_the_log_does_and_only_a_super_admin_erases() {
     let body = json!({ "reason": "request of the person" });
     for role in ["viewer", "operator", "incident_commander", "admin", "approver"] {
         let refused = muster.person(role, role).await;
-        for path in ["", "/0", "/0/proof", "/checkpoint", "/keys", "/log/checkpoint", "/export", "/consistency?from=0"] {
+        for path in ["", "/0", "/0/proof", "/checkpoint", "/keys", "/log/checkpoint", "/export", "/consistency?from=0"]
+        {
             assert_eq!(refused.get(&format!("{LOG}{path}")).await.status, 403, "{role} {path}");
         }
     }

@@ -143,7 +143,8 @@ async fn reads(folder: &Path, entries: u64) {
     println!("export: {:.1} s", begun.elapsed().as_secs_f64());
     let begun = Instant::now();
     let options = VerifyOptions { keys: audit.vkeys().unwrap(), ..VerifyOptions::default() };
-    let verdict = verify_export(BufReader::with_capacity(1 << 20, std::fs::File::open(&file).unwrap()), &options).unwrap();
+    let verdict =
+        verify_export(BufReader::with_capacity(1 << 20, std::fs::File::open(&file).unwrap()), &options).unwrap();
     println!("verify: {:.1} s, {verdict}", begun.elapsed().as_secs_f64());
     tree.stop().await;
 }

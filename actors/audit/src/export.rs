@@ -43,14 +43,17 @@ impl Export {
         };
         let tree = TileTree::new(&view.edge, &log);
         let hashes = |start: u64, end: u64| {
-            tree.cover(start, end).map(|hashes| hashes.iter().map(Hash::to_string).collect()).map_err(|error| match error {
-                ProveError::Read(error) => Error::from(error),
-                error => Error::new(muster_core::Kind::Internal, error.to_string()),
+            tree.cover(start, end).map(|hashes| hashes.iter().map(Hash::to_string).collect()).map_err(|error| {
+                match error {
+                    ProveError::Read(error) => Error::from(error),
+                    error => Error::new(muster_core::Kind::Internal, error.to_string()),
+                }
             })
         };
         let note = signed.cosigned();
         let last = LastLine { checkpoint: &note, before: hashes(0, from)?, after: hashes(to, signed.size)? };
-        let last = serde_json::to_string(&last).map_err(|error| Error::new(muster_core::Kind::Internal, error.to_string()))?;
+        let last =
+            serde_json::to_string(&last).map_err(|error| Error::new(muster_core::Kind::Internal, error.to_string()))?;
         Ok(Self { log, next: from, end: to, last: Some(last) })
     }
 

@@ -122,7 +122,8 @@ impl Follower {
             taken += 1;
         }
         if !full.is_empty() {
-            let put = |batch: Batch, (id, tile): &(TileId, _)| batch.and_put(Tree::AuditTiles, id.key(), tile_record(tile));
+            let put =
+                |batch: Batch, (id, tile): &(TileId, _)| batch.and_put(Tree::AuditTiles, id.key(), tile_record(tile));
             self.store(full.iter().fold(Batch::default(), put), context);
         }
         if taken > 0 {
@@ -197,6 +198,7 @@ impl Actor for Follower {
         context.run_interval(scrub::INTERVAL, Self::scrub);
         context.run_interval(witnesses::RETRY, |follower, context| follower.ask_witnesses(context));
         self.announce_key(context);
+        self.sign_soon(context);
     }
 }
 

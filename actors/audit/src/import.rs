@@ -186,7 +186,10 @@ mod tests {
             import(&disk, states(), Millis(5)).await.unwrap();
             let moved = entries(&disk);
             let shown = |entries: &[AuditEntry]| -> Vec<_> {
-                entries.iter().map(|e| (e.action.clone(), e.resource.clone(), e.details.clone(), e.after.clone())).collect()
+                entries
+                    .iter()
+                    .map(|e| (e.action.clone(), e.resource.clone(), e.details.clone(), e.after.clone()))
+                    .collect()
             };
             assert_eq!(shown(&moved), shown(&expected), "killed after {steps} batches");
         }

@@ -5,12 +5,12 @@ use std::path::Path;
 
 use muster_core::Millis;
 use muster_store::{StoreError, StoreHandle};
-use muster_tlog::{Edge, Hash, TileId, VerifierKey};
+use muster_tlog::{Checkpoint, Edge, Hash, TileId, VerifierKey};
 
 use crate::checkpoint_file::{CheckpointFile, LastLine};
 use crate::import::RecordState;
 use crate::keys::LogKeys;
-use crate::marks::{LogMark, SignedMark};
+use crate::marks::{LogMark, SignedMark, generation_of, parse_note};
 use crate::tiles::{LogReader, WIDTH};
 use crate::verify::{Verdict, VerifiedExport, VerifyOptions, compare_earlier};
 
@@ -25,6 +25,7 @@ pub struct OfflineLog {
     notes: Vec<(String, String)>,
     origin: String,
     vkeys: Vec<VerifierKey>,
+    keys: Option<LogKeys>,
     damaged: Option<String>,
 }
 
@@ -36,9 +37,11 @@ impl OfflineLog {
     pub fn open(store: &StoreHandle, data: &Path) -> Result<Self, String> {
         let text = |error: &dyn std::fmt::Display| error.to_string();
         let mark = LogMark::read(store).map_err(|error| text(&error))?;
-        let origin = mark.as_ref().map(LogMark::origin).ok_or("this data folder has no audit log yet: start the server once")?;
+        let origin =
+            mark.as_ref().map(LogMark::origin).ok_or("this data folder has no audit log yet: start the server once")?;
         let keys = LogKeys::read(&data.join("signing")).map_err(|error| text(&error))?;
-        let vkeys = keys.map_or_else(|| Ok(Vec::new()), |keys| keys.vkeys(&origin)).map_err(|error| text(&error))?;
+        let vkeys = keys.as_ref().map_or_else(|| Ok(Vec::new()), |keys| keys.vkeys(&origin));
+        let vkeys = vkeys.map_err(|error| text(&error))?;
         let (_, last) = CheckpointFile::open(data).map_err(|error| text(&error))?;
         let (mut notes, mut damaged) = (Vec::new(), None);
         match last {
@@ -49,7 +52,7 @@ impl OfflineLog {
         if let Some(mark) = SignedMark::read(store).map_err(|error| text(&error))? {
             notes.push(("the checkpoint in the store".to_owned(), mark.note));
         }
-        Ok(Self { log: LogReader::from(store), notes, origin, vkeys, damaged })
+        Ok(Self { log: LogReader::from(store), notes, origin, vkeys, keys, damaged })
     }
 
     /// Verifies the log. Keys that are given replace those of the data folder.
@@ -80,7 +83,7 @@ impl OfflineLog {
         for (name, note, own) in own.chain(kept) {
             let checkpoint = options.open(note);
             // After a generation ended, the last note is of the former log until the next one is signed.
-            if own && checkpoint.is_err() && is_of_former(note, &self.origin) {
+            if own && checkpoint.is_err() && self.is_of_former(note) {
                 continue;
             }
             notes.push((name.to_owned(), checkpoint?));
@@ -104,6 +107,14 @@ impl OfflineLog {
         let (size, root) = newest_note.map_or_else(|| (edge.size(), edge.root()), |note| (note.size, note.root));
         let (origin, signed) = (self.origin.clone(), !options.keys.is_empty() && !notes.is_empty());
         Ok(VerifiedExport { first: 0, end: edge.size(), size, origin, root, signed })
+    }
+
+    /// Returns whether a note is of an earlier generation, and signed by a key of this data folder.
+    fn is_of_former(&self, note: &[u8]) -> bool {
+        let Some(former) = std::str::from_utf8(note).ok().and_then(parse_note) else { return false };
+        let earlier = generation_of(&former.origin) < generation_of(&self.origin);
+        let known = self.keys.as_ref().and_then(|keys| keys.vkeys(&former.origin).ok()).unwrap_or_default();
+        earlier && (known.is_empty() || Checkpoint::open(note, &former.origin, &known).is_ok())
     }
 
     /// Reads all entries: the tree, its roots at some sizes, and the newest state of each record. An entry that differs from
@@ -143,15 +154,11 @@ impl OfflineLog {
     }
 }
 
-fn is_of_former(note: &[u8], origin: &str) -> bool {
-    let former = muster_tlog::Note::parse(note).ok().and_then(|note| note.text().parse::<muster_tlog::Checkpoint>().ok());
-    former.is_some_and(|former| former.origin != origin)
-}
-
 /// Compares what each record allows with its newest entry.
 fn compare_records(records: &[RecordState], newest: &NewestStates) -> Result<(), Verdict> {
     for RecordState { resource, allows } in records {
-        let expected = muster_core::audit::AuditEntry::new(Millis(0), "", "", "", serde_json::Value::Null).after(allows);
+        let expected =
+            muster_core::audit::AuditEntry::new(Millis(0), "", "", "", serde_json::Value::Null).after(allows);
         match newest.get(resource) {
             None => return Err(Verdict::RecordDiffers(format!("no entry says what {resource} allows"))),
             Some((seq, after)) if Some(after) != expected.after.as_ref() => {

@@ -64,7 +64,9 @@ impl LogProbe {
             return Some(format!("entries are not signed for {since} s: {why}"));
         }
         if view.marks_lost {
-            return Some("the file of checkpoints was lost before this start: compare with a copy of a checkpoint".to_owned());
+            return Some(
+                "the file of checkpoints was lost before this start: compare with a copy of a checkpoint".to_owned(),
+            );
         }
         let late = view.witnesses.iter().find(|witness| {
             witness.size < view.signed_size() && witness.at.is_none_or(|at| now.since(at).as_secs() > UNWITNESSED)
@@ -90,7 +92,9 @@ fn verify(log: &LogReader, view: &LogView, seen: Option<(u64, Hash)>) -> Result<
     let expected = leaf_hashes(&tree, first, size).map_err(unreadable)?;
     for ((seq, record), expected) in (first..).zip(log.exactly(first, count)?).zip(expected) {
         if Hash::of_leaf(record.leaf.as_bytes()) != expected {
-            return Ok(Some(format!("entry {seq} is not the one whose hash is in the tree: run `muster audit verify`")));
+            return Ok(Some(format!(
+                "entry {seq} is not the one whose hash is in the tree: run `muster audit verify`"
+            )));
         }
         if !record.is_consistent()? {
             return Ok(Some(format!("salt or details of entry {seq} are not those that it commits to")));

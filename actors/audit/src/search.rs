@@ -80,7 +80,12 @@ impl NumberedEntry {
 pub(crate) fn list(log: &LogReader, filter: &AuditFilter, page: &PageParams) -> Result<Page<NumberedEntry>, Error> {
     let mut next = match &page.after {
         Some(cursor) => cursor.parse().map_err(|_| {
-            Error::field(Kind::Invalid, &["query", "cursor"], "is no cursor of this list", Value::String(cursor.clone()))
+            Error::field(
+                Kind::Invalid,
+                &["query", "cursor"],
+                "is no cursor of this list",
+                Value::String(cursor.clone()),
+            )
         })?,
         None => log.length(),
     };

@@ -364,7 +364,13 @@ impl Audit {
     ///
     /// # Errors
     /// `NotFound` if there is no such entry, `Conflict` if it has no details or was changed meanwhile.
-    pub async fn erase(&self, seq: u64, by: &str, reason: &str, approval: Option<&str>) -> Result<NumberedEntry, Error> {
+    pub async fn erase(
+        &self,
+        seq: u64,
+        by: &str,
+        reason: &str,
+        approval: Option<&str>,
+    ) -> Result<NumberedEntry, Error> {
         let found = self.entry(seq).await?;
         if found.record.details.is_none() {
             return Err(Error::new(Kind::Conflict, "the entry has no details, or they were erased before"));

@@ -177,7 +177,9 @@ fn verified(line: &Line, keys: &LogKeys, any_key: bool) -> Result<Checkpoint, St
     let known = keys.vkeys(&checkpoint.origin).map_err(|error| error.to_string())?;
     let opened = Checkpoint::open(line.note.as_bytes(), &checkpoint.origin, &known);
     opened.map(|opened| opened.checkpoint).map_err(|error| match error {
-        muster_tlog::CheckpointError::Note(NoteError::Unsigned) => "it is signed by none of this server's keys".to_owned(),
+        muster_tlog::CheckpointError::Note(NoteError::Unsigned) => {
+            "it is signed by none of this server's keys".to_owned()
+        }
         error => error.to_string(),
     })
 }

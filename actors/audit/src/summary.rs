@@ -203,9 +203,8 @@ mod tests {
 
     #[test]
     fn of_too_many_actions_none_is_ruled_out() {
-        let entries: Vec<_> = (0..256)
-            .map(|n| AuditEntry::new(Millis(n), "a", &format!("act.{n}"), "r", Value::Null))
-            .collect();
+        let entries: Vec<_> =
+            (0..256).map(|n| AuditEntry::new(Millis(n), "a", &format!("act.{n}"), "r", Value::Null)).collect();
         let summary = summary(&entries);
         assert!(summary.may_match(&AuditFilter { action: Some("act.77".into()), ..AuditFilter::default() }));
         assert!(summary.encode().unwrap().bytes.len() < 1_100);

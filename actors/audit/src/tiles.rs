@@ -52,7 +52,8 @@ impl LogReader {
     /// # Errors
     /// `Corrupt` if one is missing.
     pub(crate) fn exactly(&self, from: u64, count: usize) -> Result<Vec<AuditRecord>, StoreError> {
-        let found: Vec<_> = self.entries(from).take(count).map(|found| found.map(|(_, record)| record)).collect::<Result<_, _>>()?;
+        let found: Vec<_> =
+            self.entries(from).take(count).map(|found| found.map(|(_, record)| record)).collect::<Result<_, _>>()?;
         if found.len() == count { Ok(found) } else { Err(missing(from.saturating_add(found.len() as u64))) }
     }
 
@@ -69,7 +70,8 @@ impl LogReader {
     pub(crate) fn stored(&self, id: TileId) -> Result<Option<Tile>, StoreError> {
         let Some(rec) = self.store.get(Tree::AuditTiles, &id.key())? else { return Ok(None) };
         let tile = Tile::from_bytes(&rec.bytes).ok().filter(|tile| tile.hashes().len() == TILE_WIDTH);
-        tile.map(Some).ok_or_else(|| StoreError::Corrupt(format!("tile {} of level {}: not 256 hashes", id.index, id.level)))
+        tile.map(Some)
+            .ok_or_else(|| StoreError::Corrupt(format!("tile {} of level {}: not 256 hashes", id.index, id.level)))
     }
 
     /// Makes a full tile anew: of the leaves, or of the tiles one level below.

@@ -240,7 +240,8 @@ fn read(mut from: impl BufRead, first: u64, wanted: &BTreeSet<u64>) -> Result<Re
                 LineContent::Entry(hash) => {
                     export.leaves.push(0, export.end, hash);
                     export.end += 1;
-                    if first == 0 && wanted.contains(&export.end)
+                    if first == 0
+                        && wanted.contains(&export.end)
                         && let Some(root) = export.leaves.root(export.end)
                     {
                         export.roots.insert(export.end, root);

@@ -21,7 +21,12 @@ pub trait Witness: Send + Sync + std::fmt::Debug {
 
     /// Submits a checkpoint with the proof that it continues the tree of `old` entries. Returns the lines of its
     /// cosignatures.
-    fn add_checkpoint(&self, old: u64, proof: Vec<Hash>, note: String) -> BoxFuture<'static, Result<String, WitnessError>>;
+    fn add_checkpoint(
+        &self,
+        old: u64,
+        proof: Vec<Hash>,
+        note: String,
+    ) -> BoxFuture<'static, Result<String, WitnessError>>;
 }
 
 /// Returns the body of a request: the old size, the proof, and the note.

@@ -125,7 +125,10 @@ async fn look(watch: &Watch, keys: &[VerifierKey], keep: &Path) -> Result<Look, 
         let path: Option<Vec<Hash>> = proof.path.iter().map(|hash| Hash::from_base64(hash)).collect();
         let path = path.ok_or("the proof has a hash that is none")?;
         if verify_consistency(before.size, &before.root, now.size, &now.root, &path).is_err() {
-            return Ok(bad(format!("fork: the log does not continue the {} entries that were signed before", before.size)));
+            return Ok(bad(format!(
+                "fork: the log does not continue the {} entries that were signed before",
+                before.size
+            )));
         }
     }
     let temporary = keep.with_extension("new");

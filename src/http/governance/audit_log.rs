@@ -189,7 +189,8 @@ pub async fn resource(
     path: web::Path<String>,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let path: LogPath = path.parse().map_err(|error: muster_tlog::LogPathError| Error::new(Kind::NotFound, error.to_string()))?;
+    let path: LogPath =
+        path.parse().map_err(|error: muster_tlog::LogPathError| Error::new(Kind::NotFound, error.to_string()))?;
     Ok(match app.audit.resource(path).await? {
         LogResource::Checkpoint(note) => HttpResponse::Ok().content_type("text/plain; charset=utf-8").body(note),
         LogResource::Bytes { bytes, full } => {

@@ -27,7 +27,13 @@ impl Follower {
     }
 
     /// Stores an event together with what it is about, then publishes it.
-    pub(super) fn publish_event(&self, name: &str, mut batch: Batch, data: &impl Serialize, context: &mut Context<Self>) {
+    pub(super) fn publish_event(
+        &self,
+        name: &str,
+        mut batch: Batch,
+        data: &impl Serialize,
+        context: &mut Context<Self>,
+    ) {
         let event = Event::new(name, self.options.clock.now(), vec![CHANNEL.to_owned()], data);
         match event.op() {
             Ok(op) => batch.ops.push(op),
@@ -35,10 +41,12 @@ impl Follower {
         }
         let written = self.options.store.commit(batch);
         let name = name.to_owned();
-        context.spawn(written.into_actor(self).map(move |written, follower, _| match (written, &follower.options.publisher) {
-            (Ok(()), Some(publisher)) => publisher.publish(vec![event]),
-            (Ok(()), None) => {}
-            (Err(error), _) => tracing::warn!(name, %error, "an event of the audit log was not published"),
+        context.spawn(written.into_actor(self).map(move |written, follower, _| {
+            match (written, &follower.options.publisher) {
+                (Ok(()), Some(publisher)) => publisher.publish(vec![event]),
+                (Ok(()), None) => {}
+                (Err(error), _) => tracing::warn!(name, %error, "an event of the audit log was not published"),
+            }
         }));
     }
 }

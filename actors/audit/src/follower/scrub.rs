@@ -64,7 +64,11 @@ impl Follower {
             if Hash::of_leaf(record.leaf.as_bytes()) != *hash {
                 self.alarm(Some(seq), format!("entry {seq} is not the one whose hash is in the tree"), context);
             } else if !record.is_consistent().unwrap_or(false) {
-                self.alarm(Some(seq), format!("salt or details of entry {seq} are not those that it commits to"), context);
+                self.alarm(
+                    Some(seq),
+                    format!("salt or details of entry {seq} are not those that it commits to"),
+                    context,
+                );
             }
         }
     }

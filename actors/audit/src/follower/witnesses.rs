@@ -26,7 +26,9 @@ impl Follower {
     }
 
     fn ask(&mut self, place: usize, context: &mut Context<Self>) {
-        let (Some(witness), Some(signed)) = (self.options.witnesses.get(place), self.view.signed.clone()) else { return };
+        let (Some(witness), Some(signed)) = (self.options.witnesses.get(place), self.view.signed.clone()) else {
+            return;
+        };
         let old = self.view.witnesses.get(place).map_or(0, |status| status.size);
         let Some(proof) = self.proof(old, &signed) else { return };
         if let Some(asked) = self.asked.get_mut(place) {

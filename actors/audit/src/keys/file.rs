@@ -113,7 +113,8 @@ pub(super) fn write(folder: &Path, set: &KeySet) -> Result<(), LogKeyError> {
 }
 
 fn check_private_mode(path: &Path) -> Result<(), LogKeyError> {
-    let meta = fs::metadata(path).map_err(|source| LogKeyError::Io { what: "inspect", path: path.to_owned(), source })?;
+    let meta =
+        fs::metadata(path).map_err(|source| LogKeyError::Io { what: "inspect", path: path.to_owned(), source })?;
     if meta.permissions().mode() & 0o077 == 0 { Ok(()) } else { Err(LogKeyError::Accessible(path.to_owned())) }
 }
 

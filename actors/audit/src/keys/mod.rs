@@ -18,7 +18,7 @@ use muster_tlog::{KeyError, NoteSigner, SignatureType, VerifierKey};
 use sha2::Sha256;
 
 pub use file::LogKeyError;
-use set::{KeySet, KeyState, LogKey, BOUNDS};
+use set::{BOUNDS, KeySet, KeyState, LogKey};
 
 /// Time for which a rotated key signs beside its successor, in milliseconds: 30 days.
 pub const OVERLAP: u64 = 30 * 24 * 60 * 60 * 1000;

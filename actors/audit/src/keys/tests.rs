@@ -45,7 +45,8 @@ fn a_file_that_others_can_read_or_that_is_damaged_is_refused() {
     assert!(matches!(LogKeys::open(&folder, NOW), Err(LogKeyError::Accessible(_))));
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
     let text = fs::read_to_string(&file).unwrap();
-    for (part, with) in [("\"version\": 1", "\"version\": 2"), ("\"seed\"", "\"sead\""), ("signs_since", "signs_until")] {
+    for (part, with) in [("\"version\": 1", "\"version\": 2"), ("\"seed\"", "\"sead\""), ("signs_since", "signs_until")]
+    {
         fs::write(&file, text.replace(part, with)).unwrap();
         assert!(matches!(LogKeys::open(&folder, NOW), Err(LogKeyError::Damaged { .. })), "{with}");
     }

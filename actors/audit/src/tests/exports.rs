@@ -39,7 +39,8 @@ fn an_export_verifies_and_each_alteration_has_its_verdict() {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         // One byte of each kind.
         let altered = text(&whole).replacen("\"number\":7,", "\"number\":8,", 1);
-        let altered = if altered == text(&whole) { altered.replacen("{\"number\":7}", "{\"number\":8}", 1) } else { altered };
+        let altered =
+            if altered == text(&whole) { altered.replacen("{\"number\":7}", "{\"number\":8}", 1) } else { altered };
         assert!(matches!(verdict(altered.as_bytes()), Verdict::AlteredAt(7, _)));
         let mut gap = lines.clone();
         gap.remove(40);
@@ -97,7 +98,10 @@ fn an_erased_entry_has_no_details_and_its_proof_still_holds() {
         assert_eq!((erased.record.salt, &erased.record.details), (None, &None));
         assert_eq!(audit.inclusion(3, Some(10)).await.unwrap(), before);
         let logged = audit.entry(10).await.unwrap().entry;
-        assert_eq!((&*logged.action, &*logged.actor, logged.approval.as_deref()), ("audit.erase", "usr_root", Some("apr_1")));
+        assert_eq!(
+            (&*logged.action, &*logged.actor, logged.approval.as_deref()),
+            ("audit.erase", "usr_root", Some("apr_1"))
+        );
         assert_eq!(logged.resource, erased.entry.id);
         assert!(audit.erase(3, "usr_root", "again", None).await.is_err());
         assert!(audit.erase(99, "usr_root", "none", None).await.is_err());

@@ -160,7 +160,11 @@ fn a_rotated_key_is_named_under_the_old_one_and_both_sign() {
         let named = fixture.records()[300].leaf().unwrap();
         assert_eq!(named.action, "log.key_added");
         let under_old = audit.checkpoint().await.unwrap().note;
-        assert_eq!(under_old.matches('\u{2014}').count(), 1, "the old key alone signs the checkpoint that names the new one");
+        assert_eq!(
+            under_old.matches('\u{2014}').count(),
+            1,
+            "the old key alone signs the checkpoint that names the new one"
+        );
         fixture.append(300..301).await;
         signed(&audit, 302).await;
         assert_eq!(audit.checkpoint().await.unwrap().note.matches('\u{2014}').count(), 2);

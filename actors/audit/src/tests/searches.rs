@@ -26,7 +26,8 @@ fn filter() -> impl Strategy<Value = AuditFilter> {
     let actor = prop::option::of((0..15_u64).prop_map(|n| format!("usr_{n}")));
     let action = prop::option::of(prop::sample::select(vec!["task.0", "task.2", "task.*", "key.*", "task"]));
     let resource = prop::option::weighted(0.2, (0..1_000_u64).prop_map(|n| format!("task_{n}")));
-    let outcome = prop::option::weighted(0.3, prop::sample::select(vec![Outcome::Ok, Outcome::Refused, Outcome::Failed]));
+    let outcome =
+        prop::option::weighted(0.3, prop::sample::select(vec![Outcome::Ok, Outcome::Refused, Outcome::Failed]));
     let time = || prop::option::weighted(0.3, (0..10_000_u64).prop_map(|n| Millis(test_world::START.0 + n)));
     (actor, action, resource, outcome, time(), time()).prop_map(|(actor, action, resource, outcome, from, to)| {
         AuditFilter { actor, action: action.map(str::to_owned), resource, approval: None, outcome, from, to }

@@ -31,8 +31,10 @@ fn check(sizes: &[u64], lost: &[u64]) {
             let expected = naive_root(&hashes(&fixture.records()));
             assert_eq!(LogReader::from(&store).edge(length).unwrap().root(), expected, "tiles lost");
             assert!(tree.inject_panic("audit/follower"));
-            test_world::until(|| tree.snapshot().iter().all(|actor| actor.restarts > 0 || actor.path != "audit/follower"))
-                .await;
+            test_world::until(|| {
+                tree.snapshot().iter().all(|actor| actor.restarts > 0 || actor.path != "audit/follower")
+            })
+            .await;
             audit.up().await;
             fixture.append(length..length + 1).await;
             followed(&audit, length + 1).await;

@@ -28,7 +28,12 @@ impl Witness for Scripted {
         self.signer.public()
     }
 
-    fn add_checkpoint(&self, old: u64, proof: Vec<Hash>, note: String) -> BoxFuture<'static, Result<String, WitnessError>> {
+    fn add_checkpoint(
+        &self,
+        old: u64,
+        proof: Vec<Hash>,
+        note: String,
+    ) -> BoxFuture<'static, Result<String, WitnessError>> {
         let mut seen = self.seen.lock().unwrap();
         self.submissions.lock().unwrap().push(old);
         let note = Note::parse(note.as_bytes()).unwrap();

@@ -57,7 +57,8 @@ pub(super) fn beside(hashes: Option<&Value>, start: u64, end: u64) -> Option<Vec
     if hashes.len() != shapes.len() {
         return None;
     }
-    let subtree = |(hash, (height, start)): (&Value, (u32, u64))| Some((height, start, Hash::from_base64(hash.as_str()?)?));
+    let subtree =
+        |(hash, (height, start)): (&Value, (u32, u64))| Some((height, start, Hash::from_base64(hash.as_str()?)?));
     hashes.iter().zip(shapes).map(subtree).collect()
 }
 

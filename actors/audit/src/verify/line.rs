@@ -44,7 +44,8 @@ fn entry(line: &Map<String, Value>, seq: u64) -> Result<Hash, String> {
     if number.as_u64() != Some(seq) {
         return Err(format!("the line is numbered {number}: an entry is missing or was moved"));
     }
-    let (Some(entry @ Value::Object(members)), Some(Value::String(leaf))) = (line.get("entry"), line.get("leaf")) else {
+    let (Some(entry @ Value::Object(members)), Some(Value::String(leaf))) = (line.get("entry"), line.get("leaf"))
+    else {
         return Err("the line has no entry or leaf".to_owned());
     };
     if leaf.len() > MAX_LEAF {

@@ -142,7 +142,8 @@ impl AuditEntry {
 
 fn fresh_salt() -> Result<[u8; Salt::LEN], StoreError> {
     let mut salt = [0; Salt::LEN];
-    getrandom::fill(&mut salt).map_err(|error| StoreError::Io(format!("no random bytes for an audit entry: {error}")))?;
+    getrandom::fill(&mut salt)
+        .map_err(|error| StoreError::Io(format!("no random bytes for an audit entry: {error}")))?;
     Ok(salt)
 }
 
@@ -214,7 +215,8 @@ mod tests {
 
     #[test]
     fn the_hash_of_what_a_record_allows_is_that_of_its_canonical_form() {
-        let entry = |allows: &Value| AuditEntry::new(Millis(0), "a", "b", "c", Value::Null).after(allows).after.unwrap();
+        let entry =
+            |allows: &Value| AuditEntry::new(Millis(0), "a", "b", "c", Value::Null).after(allows).after.unwrap();
         // printf '{"roles":["viewer"],"v":1}' | openssl dgst -sha256 -binary | basenc --base64url
         let expected = "7Yew-18K4X8KXpJ5uKRCh-oVxLMOBYzbsmYpAFOV6nY";
         assert_eq!(entry(&json!({ "v": 1, "roles": ["viewer"] })), expected);
@@ -252,6 +254,9 @@ mod tests {
             assert_ne!(record.entry().unwrap().resource, other.entry().unwrap().resource);
         }
         let fits = "/api/engines/q62/run";
-        assert_eq!(AuditEntry::new(Millis(0), "a", "b", fits, Value::Null).record().unwrap().entry().unwrap().resource, fits);
+        assert_eq!(
+            AuditEntry::new(Millis(0), "a", "b", fits, Value::Null).record().unwrap().entry().unwrap().resource,
+            fits
+        );
     }
 }

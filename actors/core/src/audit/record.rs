@@ -38,7 +38,9 @@ impl AuditRecord {
     /// # Errors
     /// `Corrupt`: they are no JSON.
     pub fn details(&self) -> Result<Value, StoreError> {
-        self.details.as_deref().map_or(Ok(Value::Null), |text| serde_json::from_str(text).map_err(|error| corrupt(&error)))
+        self.details
+            .as_deref()
+            .map_or(Ok(Value::Null), |text| serde_json::from_str(text).map_err(|error| corrupt(&error)))
     }
 
     /// Parses the record.

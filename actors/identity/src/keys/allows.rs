@@ -9,7 +9,8 @@ impl KeyRecord {
     /// Returns what the key allows and to whose secret: the entries of the audit log have the hash of it. No name.
     #[must_use]
     pub fn allows(&self) -> Value {
-        let replaced = self.replaced.as_ref().map(|replaced| json!({ "sha256": replaced.sha256, "until": replaced.until }));
+        let replaced =
+            self.replaced.as_ref().map(|replaced| json!({ "sha256": replaced.sha256, "until": replaced.until }));
         json!({
             "key": self.id,
             "lookup": self.lookup,
