@@ -6,6 +6,9 @@ import os
 import shutil
 import subprocess
 import sys
+import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -110,3 +113,56 @@ def test_we_verify_logs_of_go(sumdb, tmp_path, entries):
     assert (run.returncode, run.stdout[:3]) == (0, "ok:"), run.stdout
     export.write_text(export.read_text().replace('key-0\\"', 'key-x\\"', 1))
     assert subprocess.run(script, capture_output=True, check=False).returncode == 1
+
+
+@pytest.fixture
+def server(tmp_path):
+    """A running server, and a function that reads a path below its audit log."""
+    sys.path.insert(0, str(ROOT / "tests/openai_client"))
+    from server import Muster
+
+    folder = tmp_path / "server"
+    folder.mkdir()
+    settings = '[llm]\nmodel = "none"\n[auth]\nargon2_memory_kib = 64\nargon2_passes = 1\n[governance]\nname = "muster.example.org"\n'
+    server = Muster(folder, settings)
+
+    def read(path):
+        request = urllib.request.Request(
+            f"{server.origin}/api/v1/governance/audit/{path}", headers={"authorization": f"Bearer {server.key}"}
+        )
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=30) as answer:
+            return answer.read()
+
+    yield server, read
+    server.stop()
+
+
+def test_go_verifies_the_log_of_a_running_server(sumdb, server, tmp_path):
+    server, read = server
+    for number in range(30):
+        server.make_key(name=f"key {number}", scopes=["chat"])
+    deadline = time.monotonic() + 60
+    # The export ends with the newest checkpoint, which follows the entries within seconds.
+    while (export := read("export").decode()).count('"action":"key_created"') < 30 or "checkpoint" not in export.splitlines()[-1]:
+        assert time.monotonic() < deadline, export.splitlines()[-1]
+    folder = tmp_path / "log"
+    folder.mkdir()
+    (folder / "export.ndjson").write_text(export)
+    (folder / "vkey").write_text(json.loads(read("keys"))["keys"][0])
+    note = json.loads(export.splitlines()[-1])["checkpoint"]
+    (folder / "checkpoint").write_bytes(read("log/checkpoint"))
+    size = int(note.split("\n")[1])
+    assert 30 < size < 256
+    tile = folder / f"tile/0/000.p/{size}"
+    tile.parent.mkdir(parents=True)
+    tile.write_bytes(read(f"log/tile/0/000.p/{size}"))
+    proofs = [{"index": n, **json.loads(read(f"{n}/proof?size={size}"))} for n in range(size)]
+    proofs += [json.loads(read(f"consistency?from={n}&to={size}")) for n in range(1, size + 1)]
+    kept = ("index", "size", "from", "to", "path")
+    (folder / "proofs.ndjson").write_text(
+        "".join(json.dumps({name: proof[name] for name in kept if name in proof}) + "\n" for proof in proofs)
+    )
+    run = sumdb("verify", folder)
+    assert run.returncode == 0, run.stderr
+    found = json.loads(run.stdout)
+    assert (found["entries"], found["notes"], found["proofs"]) == (size, 2, 2 * size) and found["tiles"] > 0
