@@ -43,6 +43,9 @@ missing_test_packages() {
     have npm || echo npm
     have openssl || echo openssl
     have age || echo age
+    have go || echo golang-go
+    # Go's signed notes and transparency logs, as sources.
+    [ -d /usr/share/gocode/src/golang.org/x/mod/sumdb ] || echo golang-golang-x-mod-dev
 }
 
 # install_packages NAME...: installs packages with apt-get, as root or with sudo. Without them it prints what to install.

@@ -31,6 +31,7 @@ use tokio::sync::{Mutex, Semaphore, watch};
 
 use crate::agents::{AgentCommands, AgentPlatform, ControlledTasks, Dependencies as AgentDependencies};
 use crate::audit_log::{self, Refusals};
+use crate::backup::COPIES;
 use crate::body::BodyBudget;
 use crate::config::{Config, Source};
 use crate::disaster::{Dependencies, Disaster, DisasterCommands};
@@ -134,6 +135,8 @@ pub struct App {
     pub(crate) sled: Arc<SledStore>,
     /// Permits one backup at a time.
     pub(crate) backing_up: Semaphore,
+    /// Permits some encrypted copies of backups at one time.
+    pub(crate) backup_copies: Arc<Semaphore>,
     arbiters: Vec<Arbiter>,
 }
 
@@ -421,6 +424,7 @@ impl App {
             local,
             sled,
             backing_up: Semaphore::new(1),
+            backup_copies: Arc::new(Semaphore::new(COPIES)),
             arbiters: arbiters.into_iter().chain([apart, following]).collect(),
         })
     }

@@ -316,13 +316,18 @@ where
     }
 }
 
-/// Decides whether a backup may be read, and writes its entry of the audit log together with the execution of its approval.
-/// No actor owns the store as a whole, so this is decided here.
-pub(crate) async fn admit_backup(app: &App, caller: &GovernanceCaller, permit: Option<Permit>) -> Result<(), Error> {
+/// Decides whether a backup may be read, and writes its entry of the audit log together with the execution of its approval,
+/// whose identifier it returns. No actor owns the store as a whole, so this is decided here.
+pub(crate) async fn admit_backup(
+    app: &App,
+    caller: &GovernanceCaller,
+    permit: Option<Permit>,
+) -> Result<Option<String>, Error> {
     let now = app.clock.now();
+    let approval = permit.as_ref().map(|permit| permit.approval.clone());
     let need = Need::new(GuardedAction::BackupRead, "store");
     let cleared = app.standing.get().clear(Some(need), caller.as_requester(), permit, now)?;
-    let entry = AuditEntry::new(now, caller.id(), "backup_read", "store", cleared.annotate(Value::Null));
+    let entry = AuditEntry::new(now, caller.id(), "backup.created", "store", cleared.annotate(Value::Null));
     let (expect, mut ops) = cleared.into_parts();
     ops.push(entry.op()?);
     match app.store.commit(Batch { expect, ops }).await {
@@ -330,7 +335,7 @@ pub(crate) async fn admit_backup(app: &App, caller: &GovernanceCaller, permit: O
             let message = "the approval has changed meanwhile: read it again";
             Err(Error::new(Kind::Conflict, message).coded("state_conflict"))
         }
-        outcome => Ok(outcome?),
+        outcome => outcome.map(|()| approval).map_err(Error::from),
     }
 }
 

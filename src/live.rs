@@ -139,6 +139,7 @@ fn merged(old: &Config, new: Config) -> Config {
             trusted_proxies: new.server.trusted_proxies.clone(),
             ..old.server.clone().with_bodies_of(&new.server)
         },
+        backup: new.backup,
         log: config::Log { format: old.log.format, ..new.log },
         auth: config::Auth { public_url: new.auth.public_url, ..old.auth.clone() },
         incidents: config::Incidents { public_feed: new.incidents.public_feed, ..old.incidents.clone() },
@@ -251,6 +252,8 @@ mod tests {
                     vec!["10.0.0.0/8"],
                     vec!["https://a.example"],
                     vec![key],
+                    // The example of age's manual page.
+                    vec!["age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"],
                     vec!["chat"],
                     vec!["ocr"],
                     vec!["127.0.0.1:1"],

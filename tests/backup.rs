@@ -16,14 +16,14 @@ use support::KEY;
 use support::client::Client;
 use support::process::{Launch, program};
 
-const WORDS: &str = "the passphrase of these tests";
+pub(crate) const WORDS: &str = "the passphrase of these tests";
 
 /// The program with `--data` of a folder, and the tests' passphrase.
-fn on(folder: &Path, args: &[&str]) -> Output {
+pub(crate) fn on(folder: &Path, args: &[&str]) -> Output {
     with_passphrase(folder, args, Some(WORDS))
 }
 
-fn with_passphrase(folder: &Path, args: &[&str], words: Option<&str>) -> Output {
+pub(crate) fn with_passphrase(folder: &Path, args: &[&str], words: Option<&str>) -> Output {
     let mut command = program(folder);
     if let Some(words) = words {
         command.env("MUSTER_BACKUP_PASSPHRASE", words);
@@ -32,46 +32,68 @@ fn with_passphrase(folder: &Path, args: &[&str], words: Option<&str>) -> Output 
     command.arg(args[0]).arg("--data").arg(folder.join("store")).args(&args[1..]).output().unwrap()
 }
 
-fn json_output(output: &Output) -> Value {
+pub(crate) fn json_output(output: &Output) -> Value {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text} {}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-fn refused(output: &Output) -> String {
+pub(crate) fn refused(output: &Output) -> String {
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{message} {}", String::from_utf8_lossy(&output.stdout));
     message
 }
 
 /// Creates a key in a stopped server's folder; returns its text.
-fn make_key(folder: &Path, name: &str) -> String {
+pub(crate) fn make_key(folder: &Path, name: &str) -> String {
     let made = json_output(&on(folder, &["keys", "create", "--name", name, "--scope", "chat", "--json"]));
     made["key"].as_str().unwrap().to_owned()
 }
 
 /// Names of the keys in a stopped server's folder, newest first.
-fn names(folder: &Path) -> Vec<String> {
+pub(crate) fn names(folder: &Path) -> Vec<String> {
     let listed = json_output(&on(folder, &["keys", "list", "--json"]));
     listed["keys"].as_array().unwrap().iter().map(|key| key["name"].as_str().unwrap().to_owned()).collect()
 }
 
 /// A folder with one key, and a backup of it in the folder.
-fn backed_up(name: &str) -> (tempfile::TempDir, PathBuf) {
+pub(crate) fn backed_up(name: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     make_key(folder.path(), name);
     let file = folder.path().join("muster.backup");
-    json_output(&on(folder.path(), &["backup", "--json", "--to", file.to_str().unwrap()]));
+    back_up(folder.path(), &file);
     (folder, file)
 }
 
-fn records(found: &Value, tree: &str) -> u64 {
+/// Writes a backup of a stopped server's folder, and beside it the key that signed it. Returns what was printed.
+pub(crate) fn back_up(folder: &Path, file: &Path) -> Value {
+    let written = json_output(&on(folder, &["backup", "--json", "--to", file.to_str().unwrap()]));
+    keep_vkey(file, &written);
+    written
+}
+
+fn keep_vkey(file: &Path, written: &Value) {
+    fs::write(file.with_extension("vkey"), written["vkeys"][0].as_str().unwrap()).unwrap();
+}
+
+/// The arguments that restore a file, whose key is known where it is kept beside the file.
+fn restoring(file: &Path) -> Vec<String> {
+    let mut args = vec!["restore".to_owned(), "--from".to_owned(), file.display().to_string()];
+    if let Ok(vkey) = fs::read_to_string(file.with_extension("vkey")) {
+        args.extend(["--vkey".to_owned(), vkey]);
+    }
+    args
+}
+
+pub(crate) fn records(found: &Value, tree: &str) -> u64 {
     let trees = found["trees"].as_array().unwrap();
     trees.iter().find(|count| count["tree"] == tree).unwrap()["records"].as_u64().unwrap()
 }
 
-fn restore(folder: &Path, file: &Path, more: &[&str]) -> Output {
-    on(folder, &[&["restore", "--json", "--from", file.to_str().unwrap()], more].concat())
+pub(crate) fn restore(folder: &Path, file: &Path, more: &[&str]) -> Output {
+    let args = restoring(file);
+    let args: Vec<&str> = args.iter().map(String::as_str).chain(["--json"]).chain(more.iter().copied()).collect();
+    on(folder, &args)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -99,7 +121,9 @@ async fn of_a_running_server_under_load_every_acknowledged_key_comes_back() {
     command.args(["backup", "--json", "--server", &process.url, "--to"]).arg(&file);
     command.env("MUSTER_API_KEY", KEY).env("MUSTER_BACKUP_PASSPHRASE", WORDS);
     let written = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
-    assert!(json_output(&written)["records"].as_u64().unwrap() >= 11);
+    let written = json_output(&written);
+    assert!(written["records"].as_u64().unwrap() >= 11 && written["read_back"] == true);
+    keep_vkey(&file, &written);
     for task in load {
         task.await.unwrap();
     }
@@ -118,7 +142,7 @@ async fn of_a_running_server_under_load_every_acknowledged_key_comes_back() {
 }
 
 #[tokio::test]
-async fn the_route_needs_the_role_super_admin_and_a_passphrase() {
+async fn without_recipients_the_route_needs_the_role_super_admin_and_a_passphrase() {
     const PATH: &str = "/api/v1/admin/backup";
     let folder = tempfile::tempdir().unwrap();
     let process = Launch::new(folder.path()).start();
@@ -128,7 +152,7 @@ async fn the_route_needs_the_role_super_admin_and_a_passphrase() {
         let key = operator.make_key(&json!({ "name": "n", "scopes": scopes, "plan_b": "enterprise" })).await;
         let refused = operator.with(key).post(PATH, &body).await;
         assert_eq!(refused.status, 403, "{scopes}: {:.200}", refused.text);
-        let needed = if scopes == json!(["chat"]) { "scope `admin`" } else { "role `super_admin`" };
+        let needed = if scopes == json!(["chat"]) { "scope `admin`" } else { "role `operations` or `super_admin`" };
         assert!(refused.text.contains(needed), "{}", refused.text);
     }
     for body in [json!({}), json!({ "passphrase": "too short" })] {
@@ -159,7 +183,8 @@ fn a_backup_shows_nothing_and_needs_its_passphrase() {
     assert_eq!(mode & 0o777, 0o600);
 
     let folder = tempfile::tempdir().unwrap();
-    let args = ["restore", "--from", file.to_str().unwrap()];
+    let args = restoring(&file);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let wrong = refused(&with_passphrase(folder.path(), &args, Some("another passphrase")));
     assert!(wrong.contains("the passphrase is wrong"), "{wrong}");
     let missing = refused(&with_passphrase(folder.path(), &args, None));
@@ -168,7 +193,7 @@ fn a_backup_shows_nothing_and_needs_its_passphrase() {
     assert!(short.contains("12 to 4096 bytes"), "{short}");
     let key = folder.path().join("key");
     fs::write(&key, format!("{WORDS}\n")).unwrap();
-    let by_file = [&args[..], &["--key-file", key.to_str().unwrap(), "--json"]].concat();
+    let by_file = [args.as_slice(), &["--key-file", key.to_str().unwrap(), "--json"]].concat();
     json_output(&with_passphrase(folder.path(), &by_file, None));
     assert_eq!(names(folder.path()), ["a-name-to-look-for"]);
 }
@@ -191,7 +216,9 @@ fn an_unencrypted_backup_is_restored_only_if_the_operator_says_so() {
         json_output(&on(folder.path(), &["verify", "--unencrypted", "--json", plain.to_str().unwrap()]))["ok"],
         true
     );
-    json_output(&restore(folder.path(), &plain, &["--unencrypted"]));
+    let unsigned = refused(&restore(folder.path(), &plain, &["--unencrypted"]));
+    assert!(unsigned.contains("is not signed") && unsigned.contains("--unsigned"), "{unsigned}");
+    json_output(&restore(folder.path(), &plain, &["--unencrypted", "--unsigned", "muster"]));
     assert_eq!(names(folder.path()), ["one"]);
     let other = folder.path().join("text");
     fs::write(&other, "something else").unwrap();
@@ -205,9 +232,12 @@ async fn while_a_server_runs_the_folder_is_not_touched_and_a_hint_is_printed() {
     let folder = folder.path();
     let _process = Launch::new(folder).start();
     let to = folder.join("b").display().to_string();
+    let mut restoring = restoring(&file);
+    restoring.push("--force".to_owned());
+    let restoring: Vec<&str> = restoring.iter().map(String::as_str).collect();
     for (args, hint) in [
         (&["backup", "--to", &to][..], "--server"),
-        (&["restore", "--force", "--from", file.to_str().unwrap()], "stop the server"),
+        (&restoring, "stop the server"),
         (&["verify"], "stop the server"),
         (&["compact"], "stop the server"),
     ] {
@@ -223,6 +253,7 @@ fn no_flipped_bit_and_no_cut_is_restored() {
     let good = fs::read(&file).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let bad = folder.path().join("bad.backup");
+    fs::copy(file.with_extension("vkey"), bad.with_extension("vkey")).unwrap();
     let places = (0..good.len()).step_by(good.len() / 12 + 1).chain([good.len() - 1]);
     let flipped = places.map(|at| {
         let mut bytes = good.clone();
@@ -292,7 +323,7 @@ fn a_backup_takes_journals_along_that_are_not_in_the_records_yet() {
     fs::write(ledger.join("000001.seg"), &segment).unwrap();
     fs::write(ledger.join("000002.seg"), b"").unwrap();
     let file = source.path().join("with-journals.backup");
-    let written = json_output(&on(source.path(), &["backup", "--json", "--to", file.to_str().unwrap()]));
+    let written = back_up(source.path(), &file);
     assert_eq!(written["journals"][0], json!({ "name": "ledger/000001.seg", "bytes": 600_000 }));
 
     let folder = tempfile::tempdir().unwrap();
@@ -355,8 +386,9 @@ fn killed_after(folder: &Path, args: &[&str], moment: Option<std::time::Duration
     reader.join().unwrap();
 }
 
-fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
+    fs::set_permissions(to, fs::metadata(from).unwrap().permissions()).unwrap();
     for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
         let target = to.join(entry.file_name());
         if entry.file_type().unwrap().is_dir() {
@@ -372,7 +404,7 @@ fn a_restore_or_a_compaction_killed_at_any_moment_leaves_the_old_or_the_new() {
     let (source, _) = backed_up("new");
     fill(source.path(), FILL);
     let file = source.path().join("large.backup");
-    json_output(&on(source.path(), &["backup", "--json", "--to", file.to_str().unwrap()]));
+    back_up(source.path(), &file);
     let (old, _) = backed_up("old");
 
     let fresh = || {
@@ -380,7 +412,8 @@ fn a_restore_or_a_compaction_killed_at_any_moment_leaves_the_old_or_the_new() {
         copy(&old.path().join("store"), &folder.path().join("store"));
         folder
     };
-    let args = ["restore", "--force", "--from", file.to_str().unwrap()];
+    let args = restoring(&file);
+    let args: Vec<&str> = args.iter().map(String::as_str).chain(["--force"]).collect();
     let (begun, whole) = (Instant::now(), fresh());
     killed_after(whole.path(), &args, None);
     let takes = begun.elapsed();

@@ -22,6 +22,8 @@ mod architecture;
 mod audit;
 mod audit_log;
 mod backup;
+mod backup_records;
+mod backup_signed;
 mod cache;
 mod chain_faults;
 mod devices;

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::{
-    approvals, audit, backup, doctor, firmware, keys, login, medical, models, monitor, service_accounts, signing, simulate,
-    teams, users, verify,
+    approvals, audit, backup, doctor, firmware, keys, login, medical, models, monitor, restore, service_accounts, signing,
+    simulate, teams, users, verify,
 };
 
 /// One server for a disaster network, an AI platform and an agent platform.
@@ -76,24 +76,30 @@ pub(crate) enum Command {
     /// Check settings, store, model and providers, and print how to fix each problem. The server must be stopped.
     #[command(after_help = "Examples:\n  muster doctor\n  muster doctor --config config.toml --json")]
     Doctor(doctor::DoctorArgs),
-    /// Write the store to one encrypted and verified file, from the data directory of a stopped server or from a running one (--server).
+    /// Write the store to one encrypted, signed and verified file, from the data directory of a stopped server or from a running one (--server).
     #[command(
-        after_help = "Examples:\n  muster backup --to muster.backup\n  muster backup --to muster.backup --key-file ~/backup.key\n  MUSTER_API_KEY=mst_… muster backup --server http://127.0.0.1:8080 --to muster.backup"
+        after_help = "Examples:\n  muster backup --to muster.backup\n  muster backup --to muster.backup --key-file ~/backup.key\n  muster backup --to muster.backup.age --recipient age1…\n  MUSTER_API_KEY=mst_… muster backup --server http://127.0.0.1:8080 --to muster.backup"
     )]
     Backup(backup::BackupArgs),
-    /// Restore a backup into the data directory of a stopped server. The file is verified first.
+    /// Restore a backup into the data directory of a stopped server.
+    ///
+    /// The file is verified first: its encryption, its signature, its audit log, and that its keys, people and trust
+    /// anchors are those of their newest entries in the log. All sessions end. Nothing is changed if something is amiss.
     #[command(
-        after_help = "Examples:\n  muster restore --from muster.backup --data ./data\n  muster restore --from muster.backup --force --json"
+        after_help = "Examples:\n  muster restore --from muster.backup --data ./data\n  muster restore --from muster.backup --vkey 'muster.example.org/audit/1+76bd6027+ASms…'\n  muster restore --from muster.backup.age --identity ~/backup-identity.txt --force --json\n  muster restore --from old.backup --unsigned muster.example.org"
     )]
-    Restore(backup::RestoreArgs),
+    Restore(restore::RestoreArgs),
     /// Check every record of a backup or of the data directory of a stopped server.
     #[command(after_help = "Examples:\n  muster verify --data ./data\n  muster verify muster.backup --json")]
     Verify(verify::VerifyArgs),
     /// Verify the audit log, watch that of a running server, rotate its key.
     #[command(after_help = audit::EXAMPLES)]
     Audit(audit::AuditArgs),
-    /// Rewrite the store of a stopped server in less space.
-    #[command(after_help = "Example:\n  muster compact --data ./data")]
+    /// Rewrite the store of a stopped server in less space, without what was erased from it.
+    ///
+    /// The engine never returns the space of a record that was replaced or erased. All records are copied into a new engine
+    /// beside the old one, which takes its place; the old files are removed. Needs as much free space as the records take.
+    #[command(after_help = "Examples:\n  muster compact --data ./data\n  muster compact --snapshots --json")]
     Compact(verify::CompactArgs),
     /// List, show, approve and reject approvals, signed with the key of `muster login`.
     #[command(after_help = approvals::EXAMPLES)]

@@ -10,6 +10,7 @@ mod arguments;
 mod audit;
 mod backup;
 mod connection;
+mod digest;
 mod doctor;
 mod firmware;
 mod keys;
@@ -20,6 +21,7 @@ mod models;
 mod monitor;
 mod progress;
 mod prompt;
+mod restore;
 mod sealed;
 mod service_accounts;
 mod session;
@@ -42,7 +44,7 @@ use arguments::{Cli, Command};
 pub use arguments::{EngineWorkerArgs, OfflineArgs, ServeArgs, Settings};
 pub use doctor::Finding;
 pub use keys::KeysCommand;
-pub use local::{CheckedManifest, LocalServer, MissingFiles};
+pub use local::{BackupSetup, CheckedManifest, KnownInstance, LocalServer, MissingFiles};
 pub use prompt::read_password;
 pub use service_accounts::{CreateServiceAccountArgs, ServiceAccountsCommand};
 pub use signing::SigningCommand;
@@ -98,7 +100,7 @@ pub fn run(environment: &Environment, server: &impl LocalServer) -> ExitCode {
         Command::Medical(args) => medical::run(args, server),
         Command::Doctor(args) => doctor::run(&args, server),
         Command::Backup(args) => backup::backup(&args, environment, server),
-        Command::Restore(args) => backup::restore(&args, environment, server),
+        Command::Restore(args) => restore::restore(&args, environment, server),
         Command::Audit(args) => audit::run(args, environment, server),
         Command::Verify(args) => verify::verify(&args, environment, server),
         Command::Compact(args) => verify::compact(&args, server),

@@ -3,6 +3,10 @@
 use std::path::PathBuf;
 
 use muster_audit::{Verdict, VerifyOptions};
+use muster_backup::Header;
+use muster_seal::AgeRecipient;
+use muster_store::{BackupSource, DataFolder};
+use muster_tlog::{NoteSigner, VerifierKey};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -45,6 +49,19 @@ pub trait LocalServer {
     /// Returns the options to open the store with, which contain the path of the data folder.
     fn store_options(&self, settings: &Settings) -> Result<muster_store::Options, String>;
 
+    /// Returns the recipients in the settings to whom backups are encrypted; none if they have a passphrase.
+    fn backup_recipients(&self, settings: &Settings) -> Result<Vec<AgeRecipient>, String>;
+
+    /// Returns header and keys of a backup of the data folder, which nobody else uses meanwhile. Makes the keys of the
+    /// audit log if there are none yet.
+    fn backup_setup(&self, settings: &Settings, folder: &DataFolder) -> Result<BackupSetup, String>;
+
+    /// Returns the name of this instance and the keys of its audit log, of which there may be none yet.
+    fn known_instance(&self, settings: &Settings) -> Result<KnownInstance, String>;
+
+    /// Compares the audit log of a backup with its header, and its records with the log. Returns what contradicts.
+    fn check_backup(&self, backup: &dyn BackupSource, header: &Header) -> Result<Vec<String>, String>;
+
     /// Returns which files the stored records refer to but the data folder lacks.
     fn missing_files(&self, settings: &Settings) -> Result<MissingFiles, String>;
 
@@ -65,6 +82,24 @@ pub trait LocalServer {
 
     /// Runs `muster signing` on the data folder; the answer is that of the server's HTTP API.
     fn signing(&self, settings: &Settings, command: SigningCommand) -> Result<Value, String>;
+}
+
+/// What a backup of a data folder is made with.
+#[derive(Debug)]
+pub struct BackupSetup {
+    /// The header, without the keys.
+    pub header: Header,
+    /// The keys that sign it.
+    pub signers: Vec<NoteSigner>,
+}
+
+/// What a data folder knows of its own instance.
+#[derive(Debug)]
+pub struct KnownInstance {
+    /// Name of its audit log; none before its first start.
+    pub name: Option<String>,
+    /// Keys that signed for it.
+    pub keys: Vec<VerifierKey>,
 }
 
 /// Files that no backup contains and that are missing in the data folder after a restore.

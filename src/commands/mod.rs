@@ -12,21 +12,23 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 
-use muster_audit::{Verdict, VerifyOptions};
+use muster_audit::{Verdict, VerifyOptions, newest_signed};
+use muster_backup::Header;
 use muster_cli::{
-    CheckedManifest, EngineWorkerArgs, Finding, KeysCommand, LocalServer, MissingFiles, OfflineArgs, ServeArgs,
-    ServiceAccountsCommand, Settings, SigningCommand, TeamsCommand, UsersCommand,
+    BackupSetup, CheckedManifest, EngineWorkerArgs, Finding, KeysCommand, KnownInstance, LocalServer, MissingFiles,
+    OfflineArgs, ServeArgs, ServiceAccountsCommand, Settings, SigningCommand, TeamsCommand, UsersCommand,
 };
 use muster_clinical::{Defect, Knowledge, Problem};
 use muster_core::Clock;
 use muster_medical::score;
 use muster_network::firmware;
-use muster_store::StoreHandle;
+use muster_seal::AgeRecipient;
+use muster_store::{BackupSource, DataFolder, StoreHandle};
 use muster_tasks::engine::{LanguageFiles, Programs, WorkerLimits, run_worker};
 use serde_json::{Value, json};
 
-use crate::app;
 use crate::config::{self, Config, ConfigError, Source};
+use crate::{app, backup};
 
 /// The server as commands use it, on the settings that their arguments name.
 #[derive(Debug, Clone, Copy)]
@@ -91,6 +93,26 @@ impl LocalServer for Server {
 
     fn store_options(&self, settings: &Settings) -> Result<muster_store::Options, String> {
         Ok(app::store_options(&configuration(settings)?))
+    }
+
+    fn backup_recipients(&self, settings: &Settings) -> Result<Vec<AgeRecipient>, String> {
+        Ok(configuration(settings)?.backup.recipients())
+    }
+
+    fn backup_setup(&self, settings: &Settings, folder: &DataFolder) -> Result<BackupSetup, String> {
+        let note = newest_signed(|tree, key| folder.get(tree, key)).map_err(|error| error.to_string())?;
+        let (header, signers) = backup::new_header(&configuration(settings)?, note, Clock::system().now())?;
+        Ok(BackupSetup { header, signers })
+    }
+
+    fn known_instance(&self, settings: &Settings) -> Result<KnownInstance, String> {
+        let config = configuration(settings)?;
+        let (name, keys) = backup::known_instance(&config)?;
+        Ok(KnownInstance { name, keys })
+    }
+
+    fn check_backup(&self, source: &dyn BackupSource, header: &Header) -> Result<Vec<String>, String> {
+        backup::check_backup(source, header)
     }
 
     fn missing_files(&self, settings: &Settings) -> Result<MissingFiles, String> {

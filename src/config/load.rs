@@ -219,6 +219,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
         return bad("log.level", &why);
     }
     config.auth.check()?;
+    config.backup.check()?;
     config.feed.check()?;
     config.incidents.check()?;
     config.firmware.check()?;
@@ -278,6 +279,7 @@ mod tests {
             "server",
             "server.tls",
             "store",
+            "backup",
             "log",
             "auth",
             "feed",

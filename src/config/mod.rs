@@ -5,6 +5,7 @@
 mod agents;
 mod allocator;
 mod auth;
+mod backup;
 mod devices;
 mod engines;
 mod feed;
@@ -27,6 +28,7 @@ mod translate;
 pub use agents::Agents;
 pub use allocator::become_bounded;
 pub use auth::{Auth, Bound};
+pub use backup::Backup;
 pub use devices::Devices;
 pub use engines::{Engines, Workspace};
 pub use feed::Feed;
@@ -58,6 +60,7 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     pub server: Server,
     pub store: Store,
+    pub backup: Backup,
     pub log: Log,
     pub auth: Auth,
     pub feed: Feed,

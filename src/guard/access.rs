@@ -131,7 +131,17 @@ agents! {
     AgentsControl: Permission::AgentsControl, Control;
 }
 
-/// Backups, which contain everybody's data.
+/// Backups, which contain everybody's data. The handler checks what the role may fetch.
+#[derive(Debug, Clone, Copy)]
+pub struct Backups;
+
+impl Access for Backups {
+    const SCOPE: Option<Scope> = Some(Scope::Admin);
+    const ROLE: Option<Role> = Some(Role::Operations);
+    const METER: Meter = Meter::Status;
+}
+
+/// What only a super_admin may do.
 #[derive(Debug, Clone, Copy)]
 pub struct SuperAdmin;
 

@@ -29,7 +29,7 @@ use muster_limits::{AdmissionPart, Estimate};
 
 pub use access::{
     Access, Admin, AgentsControl, AgentsRead, AgentsRun, AlertsPublish, AlertsRead, AnyDevice, AnyPerson, AuditErase,
-    AuditRead, Callers, ChatA, ChatAgent, ChatB, DeviceOrPerson, DevicesCommand, DevicesRead, DevicesWrite,
+    AuditRead, Backups, Callers, ChatA, ChatAgent, ChatB, DeviceOrPerson, DevicesCommand, DevicesRead, DevicesWrite,
     EnginesRead, EnginesRun, FirmwareApprove, FirmwareExecute, FirmwareRead, FirmwareWrite, IncidentsRead,
     IncidentsWrite, Listening, MedicalCancer, MedicalChat, MedicalConversations, MedicalProtocols, MedicalStatus,
     MemoryForget, MemoryUse, Meter, MetricsRead, ModelsA, ModelsB, PolicyWrite, SigningKeysRotate,
@@ -230,7 +230,7 @@ async fn authorize<A: Access>(app: &web::Data<App>, request: &HttpRequest) -> Re
         return Err(HttpError(missing_permission(permission)));
     }
     if let Some(role) = A::ROLE
-        && !caller.key.roles.contains(&role)
+        && ![role, Role::SuperAdmin].iter().any(|role| caller.key.roles.contains(role))
     {
         admit::admit_address(app, request).await?;
         return Err(HttpError(missing_role(role)));
@@ -247,7 +247,11 @@ async fn authorize<A: Access>(app: &web::Data<App>, request: &HttpRequest) -> Re
 }
 
 fn missing_role(role: Role) -> Error {
-    Error::new(Kind::Forbidden, format!("this needs the role `{}`", role.name())).coded("permission_denied")
+    let needed = match role {
+        Role::SuperAdmin => "`super_admin`".to_owned(),
+        role => format!("`{}` or `super_admin`", role.name()),
+    };
+    Error::new(Kind::Forbidden, format!("this needs the role {needed}")).coded("permission_denied")
 }
 
 fn needs_plan() -> Error {

@@ -66,7 +66,8 @@ impl Requirement {
     pub fn sentence(&self) -> Option<String> {
         let of_caller = self.of_caller()?;
         Some(match self.role {
-            Some(role) => format!("{of_caller} Also requires the role `{}`.", role.name()),
+            Some(Role::SuperAdmin) => format!("{of_caller} Also requires the role `super_admin`."),
+            Some(role) => format!("{of_caller} Also requires the role `{}` or `super_admin`.", role.name()),
             None => of_caller,
         })
     }

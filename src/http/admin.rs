@@ -1,114 +1,92 @@
-//! Backup and reload of a running server. Scope `admin`; a backup needs the role `super_admin` too.
+//! Backup and reload of a running server. Scope `admin`; a backup needs a role too.
 
-use std::fs::File;
-use std::future::ready;
-use std::io::Read;
+use std::io::Read as _;
 use std::ops::ControlFlow;
 
 use actix_web::body::SizedStream;
 use actix_web::{HttpRequest, HttpResponse, web};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use futures::StreamExt as _;
-use futures::stream::{once, try_unfold};
+use futures::stream::try_unfold;
 use muster_core::{Error, Kind};
+use muster_identity::keys::Role;
 use muster_request::Request;
-use muster_seal::{CHUNK, Passphrase, Sealer, sealed_size};
 use serde_json::Value;
 
 use crate::app::App;
 use crate::audit_log;
+use crate::backup::{Protection, SealedBackup};
 use crate::error::HttpError;
 use crate::error::sets::{Agent, BodyErrors, Internal, ReadErrors};
 use crate::governance;
-use crate::guard::{Admin, Guarded, Sent, SuperAdmin, caller_of};
+use crate::guard::{Admin, Backups, Guarded, Sent, caller_of};
 use crate::live::Reloaded;
 
-/// Bytes of the backup that are read and encrypted at a time.
-const PIECE: usize = 4 * CHUNK;
+/// Bytes of the backup that are read at a time.
+const PIECE: usize = 256 << 10;
 
 /// How to encrypt a backup.
 #[derive(Request)]
 #[request(example = { "passphrase": "a long sentence that is kept elsewhere" })]
 pub struct BackupBody {
     /// Passphrase with which the backup is encrypted, 12 to 4,096 bytes. It is not stored: without it nobody can restore
-    /// the backup.
-    pub passphrase: String,
+    /// the backup. Required where the settings name no recipients (`backup.recipients`), refused where they do.
+    pub passphrase: Option<String>,
 }
 
 /// Create a backup
 ///
-/// Returns an encrypted backup of the running server for `muster restore`. It contains everything acknowledged before
-/// the call, keys and passwords in hashed form included, and any change of it is detected. Requests continue meanwhile;
-/// writes wait while the snapshot is taken. `muster backup --server` calls this operation and verifies the result. This needs
-/// an approval (`backup.read`).
+/// Returns a signed and encrypted backup of the running server for `muster restore`. It contains everything acknowledged
+/// before the call, keys and passwords in hashed form included, and any change of it is detected. Where the settings name
+/// recipients, it is a file in the format age v1 that only they can read; without recipients it is encrypted with the
+/// passphrase, and the caller needs the role `super_admin` and an approval (`backup.read`). `Repr-Digest` has the SHA-256 of the file (RFC 9530), for who
+/// fetches it and cannot read it back. Requests continue meanwhile; writes wait while the snapshot is taken. `muster backup
+/// --server` calls this operation and verifies the result.
 #[utoipa::path(post, path = "/api/v1/admin/backup", tag = "admin", operation_id = "create_backup",
     request_body = BackupBody,
-    responses((status = 200, description = "The backup", body = String, content_type = "application/octet-stream"),
+    responses((status = 200, description = "The backup", body = String, content_type = "application/octet-stream",
+            headers(("Repr-Digest" = String, description = "SHA-256 of the file: `sha-256=:…:`"))),
         BodyErrors<Agent>, Internal<Agent>))]
 pub async fn backup(
-    request: Sent<SuperAdmin, BackupBody>,
+    request: Sent<Backups, BackupBody>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let by = caller_of(&http)?.key.id.clone();
-    let passphrase = Passphrase::new(&request.body.passphrase)
-        .map_err(|error| Error::field(Kind::Invalid, &["body", "passphrase"], error.to_string(), Value::Null))?;
-    let internal = |error: &dyn std::fmt::Display| Error::new(Kind::Internal, error.to_string());
-    let (admitted, caller) = (app.clone(), governance::caller(&app, &http)?);
-    let run = move |permit| async move { governance::admit_backup(&admitted, &caller, permit).await };
-    if let ControlFlow::Break(opened) = governance::guarded(&app, &http, &request.sent, run).await? {
-        return Ok(opened);
+    let recipients = app.live().config.backup.recipients();
+    if recipients.is_empty() && !caller_of(&http)?.key.roles.contains(&Role::SuperAdmin) {
+        let message = "a backup that is not encrypted to recipients (`backup.recipients`) needs the role `super_admin`";
+        return Err(HttpError(Error::new(Kind::Forbidden, message).coded("permission_denied")));
     }
-    // The key is derived off the threads that serve requests, and before commits wait for the snapshot.
-    let sealer = web::block(move || Sealer::new(&passphrase)).await.map_err(|error| internal(&error))?;
-    let sealer = sealer.map_err(|error| internal(&error))?;
+    let by = caller_of(&http)?.key.id.clone();
+    let is_for_recipients = !recipients.is_empty();
+    let protection = Protection::of(recipients, request.body.passphrase.as_deref())?;
     // Logged before it is taken: the backup has the entry, and nothing is handed out that is not logged.
-    audit_log::log(&app.audit, app.clock.now(), &by, "backup.created", "store", Value::Null).await?;
-    let backup = app.backup().await?;
-    let size = sealed_size(backup.bytes);
-    let header = Bytes::copy_from_slice(sealer.header());
-    let sealing = Sealing { file: backup.file, left: backup.bytes, sealer: Some(sealer) };
-    let pieces = try_unfold(sealing, |sealing| async move {
-        let sealed = web::block(move || sealing.next_piece()).await.map_err(std::io::Error::other)??;
-        Ok::<_, std::io::Error>(sealed)
+    let approval = if is_for_recipients {
+        audit_log::log(&app.audit, app.clock.now(), &by, "backup.created", "store", Value::Null).await?;
+        None
+    } else {
+        let (admitted, caller) = (app.clone(), governance::caller(&app, &http)?);
+        let run = move |permit| async move { governance::admit_backup(&admitted, &caller, permit).await };
+        match governance::guarded(&app, &http, &request.sent, run).await? {
+            ControlFlow::Break(opened) => return Ok(opened),
+            ControlFlow::Continue(approval) => approval,
+        }
+    };
+    let SealedBackup { name, file, bytes, sha256, permit } = app.sealed_backup(protection, approval).await?;
+    let pieces = try_unfold((file, permit), |(mut file, permit)| async move {
+        let read = web::block(move || {
+            let mut piece = Vec::with_capacity(PIECE);
+            std::io::Read::take(&mut file, PIECE as u64).read_to_end(&mut piece).map(|_| (piece, file))
+        });
+        let (piece, file) = read.await.map_err(std::io::Error::other)??;
+        Ok::<_, std::io::Error>((!piece.is_empty()).then(|| (Bytes::from(piece), (file, permit))))
     });
-    let body = once(ready(Ok(header))).chain(pieces);
     Ok(HttpResponse::Ok()
         .content_type("application/octet-stream")
-        .insert_header(("Content-Disposition", format!("attachment; filename=\"{}\"", backup.name)))
-        .body(SizedStream::new(size, Box::pin(body))))
-}
-
-/// A backup that is being encrypted.
-struct Sealing {
-    file: File,
-    /// Bytes of the file that were not read yet.
-    left: u64,
-    /// `None` after the last chunk.
-    sealer: Option<Sealer>,
-}
-
-impl Sealing {
-    /// Reads and encrypts the next chunks. Blocking. `None` after the last one.
-    fn next_piece(mut self) -> std::io::Result<Option<(Bytes, Self)>> {
-        let mut piece = Vec::with_capacity(PIECE + PIECE / CHUNK * 16);
-        while piece.len() < PIECE
-            && let Some(mut sealer) = self.sealer.take()
-        {
-            let length = self.left.min(CHUNK as u64);
-            self.left -= length;
-            let mut chunk = vec![0; usize::try_from(length).unwrap_or(CHUNK)];
-            self.file.read_exact(&mut chunk)?;
-            if self.left > 0 {
-                sealer.seal_next(&mut chunk)?;
-                self.sealer = Some(sealer);
-            } else {
-                sealer.seal_last(&mut chunk)?;
-            }
-            piece.extend_from_slice(&chunk);
-        }
-        Ok((!piece.is_empty()).then(|| (Bytes::from(piece), self)))
-    }
+        .insert_header(("Content-Disposition", format!("attachment; filename=\"{name}\"")))
+        .insert_header(("Repr-Digest", format!("sha-256=:{}:", STANDARD.encode(sha256))))
+        .body(SizedStream::new(bytes, Box::pin(pieces))))
 }
 
 /// Reload the settings

@@ -99,6 +99,8 @@ const ALLOWED: &[Allowed] = &[
     allowed("muster-geo", &[]),
     allowed("muster-media", &[]),
     // Headers of pictures are read before they are assessed.
+    // The header of a backup names the keys of the audit log and its checkpoint.
+    allowed("muster-backup", &["muster-tlog"]),
     allowed("muster-medical", &["muster-media"]),
     // The neural translator serves the segments of media.
     allowed("muster-models", &["muster-media"]),
@@ -148,7 +150,7 @@ const BANNED: &[Banned] = &[
     Banned {
         rule: "pure-libraries",
         reason: "these are functions of bytes, shapes and times: no runtime, no network",
-        folders: &["crates/auth", "crates/cap", "crates/geo", "crates/retrieval", "crates/tlog"],
+        folders: &["crates/auth", "crates/backup", "crates/cap", "crates/geo", "crates/retrieval", "crates/tlog"],
         packages: &["tokio", "reqwest"],
     },
     Banned {

@@ -15,6 +15,7 @@
 mod campaign;
 mod mutate;
 
+mod backups;
 mod documents;
 mod engines;
 mod frames;

@@ -1,5 +1,7 @@
 """A platform team's first day: two providers, keys, budgets, failover, a reload, a backup and its restoration."""
 
+import re
+
 import openai
 import pytest
 from journey import Installation
@@ -117,6 +119,9 @@ def a_backup_is_restored(platform, app, providers, tmp_path):
     platform.settings(configured(providers))
     data = tmp_path / "elsewhere"
     restore = ("restore", "--from", file, "--data", data / "data")
+    stranger = platform.muster(*restore, check=False, **secret)
+    assert stranger.returncode == 1 and "not known here" in stranger.stderr
+    restore += ("--vkey", re.search(r"signed by (\S+)", printed.stdout)[1])
     wrong = platform.muster(*restore, MUSTER_BACKUP_PASSPHRASE="another passphrase", check=False)
     assert wrong.returncode == 1 and "passphrase" in wrong.stderr
     assert "records restored" in platform.muster(*restore, **secret).stdout

@@ -32,6 +32,7 @@ mod witness;
 pub use export::Export;
 pub use import::RecordState;
 pub use keys::{BytesSignature, LogKeyError, LogKeys, OVERLAP, OpenedKeys};
+pub use marks::newest_signed;
 pub use offline::{NewestStates, OfflineLog};
 pub use probe::LogProbe;
 pub use search::{AuditFilter, NumberedEntry};

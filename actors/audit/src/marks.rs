@@ -1,7 +1,7 @@
 //! Records about the log in the store: which log it is, what was signed last, and how far it was set up.
 
 use muster_core::Millis;
-use muster_store::{Batch, Encoding, Op, Record, StoreError, StoreHandle, Tree};
+use muster_store::{Batch, Encoding, Op, Rec, Record, StoreError, StoreHandle, Tree};
 use muster_tlog::Checkpoint;
 use serde::{Deserialize, Serialize};
 
@@ -102,6 +102,17 @@ impl ImportMark {
     pub(crate) fn op(&self) -> Result<Op, StoreError> {
         Ok(Op::Put { tree: Self::TREE, key: IMPORT.to_vec(), rec: self.encode()? })
     }
+}
+
+/// Returns the checkpoint that was signed last, as the store itself has it. `read` reads a record of the store.
+///
+/// # Errors
+/// The error of `read`, or `Corrupt`.
+pub fn newest_signed(
+    read: impl FnOnce(Tree, &[u8]) -> Result<Option<Rec>, StoreError>,
+) -> Result<Option<String>, StoreError> {
+    let rec = read(SignedMark::TREE, SIGNED)?;
+    Ok(rec.map(|rec| SignedMark::decode(&rec)).transpose()?.map(|mark| mark.note))
 }
 
 /// Reads the checkpoint of a note without verifying its signatures: whether it is true is shown by the entries, and

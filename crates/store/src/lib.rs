@@ -30,7 +30,7 @@ pub use appended::{key_number, number_key};
 pub use bounds::{MAX_BATCH_BYTES, MAX_BATCH_OPS, MAX_INLINE, MAX_KEY, MAX_PAGE, MAX_VALUE};
 pub use engine::{
     CompactReport, DataFolder, Durability, Inspection, JournalFile, OpenedStore, Options, Progress, RESTORE_MARK,
-    ReplacePolicy, RestoreReport, SledStore, TreeCount, inspect_backup,
+    ReplacePolicy, RestoreOptions, RestoreReport, SledStore, TreeCount, inspect_backup, read_backup,
 };
 pub use error::StoreError;
 pub use journal::{

@@ -1,8 +1,9 @@
 //! Writes an export of a made-up audit log, and what belongs to it, into a folder. Programs that other people wrote verify
 //! it in `tests/governance`.
 //!
-//! `audit_export ENTRIES FOLDER` writes `export.ndjson`; `vkey`; `earlier`, the checkpoint of the first half; the tiles
-//! below `tile/`; and `proof`, the proof of the entry in the middle.
+//! `audit_export ENTRIES FOLDER` writes `export.ndjson`; `vkey`; `checkpoint`, and `earlier`, that of the first half; the
+//! tiles below `tile/`; `proof`, the proof of the entry in the middle; and `proofs.ndjson`, many proofs in the form of the
+//! HTTP API.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -63,19 +64,42 @@ fn write(entries: u64, folder: &Path) -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(folder)?;
     fs::write(folder.join("export.ndjson"), export)?;
     fs::write(folder.join("vkey"), signer.public().to_string())?;
+    fs::write(folder.join("checkpoint"), checkpoint(entries)?.to_string())?;
     fs::write(folder.join("earlier"), checkpoint(entries / 2)?.to_string())?;
     let index = entries / 2;
     let path = tree.inclusion(index, entries)?;
     let proof = TlogProof { extra: None, index, path, checkpoint: checkpoint(entries)? };
     fs::write(folder.join("proof"), proof.to_string())?;
-    for index in 0..entries.div_ceil(TILE_WIDTH as u64) {
-        let tile = TileId { level: 0, index };
-        let width = tile.width_at(entries);
-        let path = folder.join(LogPath::Tile { tile, width }.to_string());
-        fs::create_dir_all(path.parent().unwrap_or(folder))?;
-        fs::write(path, tree.tile(tile, width)?.to_bytes())?;
+    fs::write(folder.join("proofs.ndjson"), proofs(&tree, entries)?)?;
+    for level in 0..8 {
+        let hashes = entries >> (8 * u32::from(level));
+        for index in 0..hashes.div_ceil(TILE_WIDTH as u64) {
+            let tile = TileId { level, index };
+            let width = tile.width_at(entries);
+            let path = folder.join(LogPath::Tile { tile, width }.to_string());
+            fs::create_dir_all(path.parent().unwrap_or(folder))?;
+            fs::write(path, tree.tile(tile, width)?.to_bytes())?;
+        }
     }
     Ok(())
+}
+
+/// Proofs of inclusion and consistency: all of a small log, else those around powers of two.
+fn proofs(tree: &TileTree<'_, Stored>, entries: u64) -> Result<String, Box<dyn Error>> {
+    let beside = |n: u64| entries <= 40 || n == entries || n.is_power_of_two() || (n + 1).is_power_of_two();
+    let base64 = |path: Vec<Hash>| path.iter().map(Hash::to_string).collect::<Vec<_>>();
+    let mut lines = String::new();
+    for size in (1..=entries).filter(|size| beside(*size)) {
+        for index in (0..size).filter(|index| beside(*index)) {
+            let proof = json!({"index": index, "size": size, "path": base64(tree.inclusion(index, size)?)});
+            writeln!(lines, "{proof}")?;
+        }
+        for from in (0..=size).filter(|from| beside(*from)) {
+            let proof = json!({"from": from, "to": size, "path": base64(tree.consistency(from, size)?)});
+            writeln!(lines, "{proof}")?;
+        }
+    }
+    Ok(lines)
 }
 
 /// An entry as it is stored: its leaf, and beside it what can be erased.

@@ -23,8 +23,8 @@ use tokio::sync::watch;
 
 pub use bulk_load::RESTORE_MARK;
 pub use offline::{
-    CompactReport, DataFolder, Inspection, JournalFile, Progress, ReplacePolicy, RestoreReport, TreeCount,
-    inspect_backup,
+    CompactReport, DataFolder, Inspection, JournalFile, Progress, ReplacePolicy, RestoreOptions, RestoreReport,
+    TreeCount, inspect_backup, read_backup,
 };
 
 use crate::bounds::{check_batch, check_key, check_scan};

@@ -85,6 +85,23 @@ pub fn inspect_backup(source: &dyn BackupSource, migrations: &[Migration]) -> Re
     Ok(builder.finish())
 }
 
+/// Passes every record of a backup to `take`, in the order of the file: by tree, and within a tree by key.
+///
+/// # Errors
+/// The backup is damaged or cannot be read, or the error of `take`. What was passed before is not trustworthy then.
+pub fn read_backup(
+    source: &dyn BackupSource,
+    take: &mut dyn FnMut(Tree, &[u8], &Rec) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let mut items = SnapshotReader::of(source)?;
+    while let Some(item) = items.next_item()? {
+        if let Item::Record(tree, key, rec) = item {
+            take(tree, &key, &rec)?;
+        }
+    }
+    Ok(())
+}
+
 struct InspectionBuilder<'a> {
     migrations: &'a [Migration],
     found: Inspection,

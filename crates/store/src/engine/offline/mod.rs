@@ -13,17 +13,17 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 pub use compact::CompactReport;
-pub use inspect::{Inspection, JournalFile, TreeCount, inspect_backup};
+pub use inspect::{Inspection, JournalFile, TreeCount, inspect_backup, read_backup};
 pub(super) use replace::finish as finish_replacement;
-pub use replace::{ReplacePolicy, RestoreReport};
+pub use replace::{ReplacePolicy, RestoreOptions, RestoreReport};
 
 use super::Options;
-use super::open::{self, LIVE};
-use super::recover::Damage;
+use super::open::{self, LIVE, SNAPSHOTS};
+use super::recover::{self, Damage};
 use super::tables::Engine;
-use crate::StoreError;
 use crate::files;
-use crate::snapshot::SnapshotWriter;
+use crate::snapshot::{self, SnapshotWriter};
+use crate::{Rec, StoreError, Tree};
 
 /// Callback that receives the number of records processed so far, from time to time.
 pub type Progress<'a> = &'a mut dyn FnMut(u64);
@@ -82,12 +82,58 @@ impl DataFolder {
         let engine = self.whole()?;
         let mut out = SnapshotWriter::start(to, engine.group()?)?;
         engine.for_each(|tree, key, rec| {
-            out.record(tree, key, &rec)?;
-            progress(out.records());
+            if tree.is_backed_up() {
+                out.record(tree, key, &rec)?;
+                progress(out.records());
+            }
             Ok(())
         })?;
         journals::write(&self.options.path, &mut out)?;
         out.finish()
+    }
+
+    /// Writes a snapshot of the present records and removes all earlier ones, which contain what was erased since.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt`: a record or the engine is corrupt; the earlier snapshots stay.
+    pub fn replace_snapshots(&self) -> Result<(), StoreError> {
+        let dir = self.options.path.join(SNAPSHOTS);
+        files::create_dir(&dir)?;
+        let engine = self.whole()?;
+        files::write_atomic(&dir.join(snapshot::file_name()), |to| {
+            let mut out = SnapshotWriter::start(to, engine.group()?)?;
+            engine.for_each(|tree, key, rec| if tree.is_backed_up() { out.record(tree, key, &rec) } else { Ok(()) })?;
+            out.finish()
+        })?;
+        files::sync_dir(&dir)?;
+        recover::prune(&dir, 1);
+        Ok(())
+    }
+
+    /// Returns the names of what the folder has besides the store and that may contain what was erased from it: snapshots,
+    /// and stores that were set aside.
+    #[must_use]
+    pub fn copies(&self) -> Vec<String> {
+        let names = |dir: &Path, beginnings: &[&str]| -> Vec<String> {
+            let names = files::entries(dir).into_iter().filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()));
+            names.filter(|name| beginnings.iter().any(|beginning| name.starts_with(beginning))).collect()
+        };
+        let snapshots = names(&self.options.path.join(SNAPSHOTS), &[""]).into_iter();
+        let snapshots = snapshots.map(|name| format!("{SNAPSHOTS}/{name}"));
+        let mut copies: Vec<String> =
+            snapshots.chain(names(&self.options.path, &["replaced-", "quarantine-"])).collect();
+        copies.sort_unstable();
+        copies
+    }
+
+    /// Returns the record at a key.
+    ///
+    /// # Errors
+    ///
+    /// `Corrupt`: the record or the engine is corrupt.
+    pub fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Rec>, StoreError> {
+        self.whole()?.get(tree, key)
     }
 
     fn live(&self) -> PathBuf {

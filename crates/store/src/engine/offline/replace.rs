@@ -33,6 +33,15 @@ pub enum ReplacePolicy {
     SetAside,
 }
 
+/// How to restore a backup.
+#[derive(Debug, Clone, Copy)]
+pub struct RestoreOptions<'a> {
+    /// What to do with a store that exists already.
+    pub replace: ReplacePolicy,
+    /// Trees whose records stay behind: the restored store has none of them.
+    pub without: &'a [Tree],
+}
+
 /// Result of a restore.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RestoreReport {
@@ -54,7 +63,7 @@ impl DataFolder {
     pub fn restore(
         &self,
         from: &dyn BackupSource,
-        replace: ReplacePolicy,
+        how: RestoreOptions<'_>,
         progress: Progress<'_>,
     ) -> Result<RestoreReport, StoreError> {
         let found = inspect_backup(from, &self.options.migrations)?;
@@ -63,14 +72,14 @@ impl DataFolder {
         }
         let folder = &self.options.path;
         let holds = self.holds_something();
-        if holds && replace == ReplacePolicy::Never {
+        if holds && how.replace == ReplacePolicy::Never {
             return Err(StoreError::BadRequest(format!(
                 "{} contains a store already: pass --force to set it aside (it is not deleted)",
                 folder.display()
             )));
         }
         let building = folder.join(BUILDING);
-        let records = self.build(&building, from, progress)?;
+        let records = self.build(&building, from, how.without, progress)?;
         let aside = format!("replaced-{}", files::utc_stamp());
         let note = building.join(SET_ASIDE_NOTE);
         files::write_atomic(&note, |to| to.write_all(aside.as_bytes()).map_err(|e| io_at(&note, &e)))?;
@@ -103,7 +112,13 @@ impl DataFolder {
         beside || (self.live().exists() && records())
     }
 
-    fn build(&self, building: &Path, from: &dyn BackupSource, progress: Progress<'_>) -> Result<u64, StoreError> {
+    fn build(
+        &self,
+        building: &Path,
+        from: &dyn BackupSource,
+        without: &[Tree],
+        progress: Progress<'_>,
+    ) -> Result<u64, StoreError> {
         let engine = self.fresh(building)?;
         let mut items = SnapshotReader::of(from)?;
         let group = items.group();
@@ -111,6 +126,7 @@ impl DataFolder {
         let journals_dir = building.join(BACKUP_JOURNALS);
         while let Some(item) = items.next_item()? {
             match item {
+                Item::Record(tree, ..) if without.contains(&tree) => {}
                 Item::Record(tree, key, rec) => progress(filler.put(tree, key, rec)?),
                 Item::Piece { name, bytes } => {
                     files::create_dir(&journals_dir)?;
@@ -159,15 +175,23 @@ mod tests {
     use crate::{Batch, Options, PlainFile, Rec, SledStore, Store};
 
     fn put(folder: &Path, key: &str) {
+        put_in(Tree::Keys, folder, key);
+    }
+
+    fn put_in(tree: Tree, folder: &Path, key: &str) {
         let store = SledStore::open(Options::new(folder)).unwrap().store;
         let rec = Rec { schema: 1, bytes: key.into() };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(store.commit(Batch::put(Tree::Keys, key, rec))).unwrap();
+        runtime.block_on(store.commit(Batch::put(tree, key, rec))).unwrap();
         store.close();
     }
 
     fn has(folder: &Path, key: &str) -> bool {
         SledStore::open(Options::new(folder)).unwrap().store.get(Tree::Keys, key.as_bytes()).unwrap().is_some()
+    }
+
+    fn has_session(folder: &Path) -> bool {
+        SledStore::open(Options::new(folder)).unwrap().store.get(Tree::Sessions, b"one").unwrap().is_some()
     }
 
     /// A folder with `old` in it, a journal and a snapshot, and beside it a new engine with the journal of its backup.
@@ -202,18 +226,20 @@ mod tests {
     }
 
     #[test]
-    fn each_restore_writes_a_new_mark() {
+    fn each_restore_writes_a_new_mark_and_leaves_out_what_it_is_not_to_restore() {
         let home = tempfile::tempdir().unwrap();
         let (from, file) = (home.path().join("from"), home.path().join("backup"));
         put(&from, "one");
+        put_in(Tree::Sessions, &from, "one");
         let marks = ["first", "second"].map(|to| {
             let source = DataFolder::lock(Options::new(&from)).unwrap();
             source.backup(&mut fs::File::create(&file).unwrap(), &mut |_| {}).unwrap();
             let to = home.path().join(to);
             let folder = DataFolder::lock_or_create(Options::new(&to)).unwrap();
-            folder.restore(&PlainFile(file.clone()), ReplacePolicy::Never, &mut |_| {}).unwrap();
+            let how = RestoreOptions { replace: ReplacePolicy::Never, without: &[Tree::Sessions] };
+            folder.restore(&PlainFile(file.clone()), how, &mut |_| {}).unwrap();
             drop((source, folder));
-            assert!(has(&to, "one"));
+            assert!(has(&to, "one") && !has_session(&to));
             let mark = |folder: &Path| {
                 SledStore::open(Options::new(folder)).unwrap().store.get(Tree::Meta, crate::RESTORE_MARK).unwrap()
             };

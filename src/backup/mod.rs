@@ -1,4 +1,9 @@
-//! Backups of the running server.
+//! Backups of the running server: a snapshot of one moment, and the signed and encrypted copy of it that is sent.
+
+mod check;
+mod header;
+mod protection;
+mod sealed;
 
 use std::fs::{self, File};
 use std::io;
@@ -9,6 +14,11 @@ use std::time::Duration;
 use muster_core::{Error, Kind, Millis};
 use muster_memory::{EntryId, Owner};
 use muster_store::StoreError;
+
+pub use check::check_backup;
+pub use header::{known_instance, new_header};
+pub use protection::{ProtectedWriter, Protection};
+pub use sealed::{COPIES, SealedBackup};
 
 use crate::app::App;
 use crate::snapshots::SNAPSHOTS_KEPT;
