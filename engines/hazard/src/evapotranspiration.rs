@@ -112,7 +112,8 @@ fn saturation(t: f64) -> f64 {
 fn net_radiation(input: &Input, solar: f64, ra: f64, ea: f64, cx: &Context) -> f64 {
     let clear = (0.75 + 2e-5 * input.elevation_m) * ra;
     let share = if clear > 0.0 {
-        (solar / clear).min(1.0)
+        // Less than a quarter of Ra, a third of clear sky, comes from no overcast sky (ASCE 2005 takes 0.3).
+        (solar / clear).clamp(0.3, 1.0)
     } else {
         cx.warn("assumed: without sun above the horizon the cloudiness is unknown; half of clear-sky radiation stands for it");
         0.5
