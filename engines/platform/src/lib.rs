@@ -2,4 +2,10 @@
 
 #![warn(missing_docs)]
 
-muster_engine::family!("platform";);
+mod availability_model;
+mod cron_schedule;
+
+muster_engine::family!("platform";
+    57 cron_schedule,
+    60 availability_model,
+);
