@@ -239,7 +239,7 @@ class Logistic:
                 "auc": metrics.roc_auc_score(i["y"], r.predict(x)), "predictions": [r.predict(row[None, :])[0]]}
 
 
-@oracle(89, "scipy", 1e-4, 100)
+@oracle(89, "scipy", 5e-4, 100)
 class Distributions:
     def sample(rng):
         n = int(rng.integers(10, 80))

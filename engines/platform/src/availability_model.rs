@@ -159,7 +159,8 @@ fn read(value: &Value, path: &mut Vec<String>, units: &mut Vec<Unit>) -> Result<
     let lists: Vec<&str> = ["series", "parallel", "of"].into_iter().filter(|name| object.contains_key(*name)).collect();
     if let [name] = lists.as_slice() {
         let single = object.keys().all(|key| key == name || key == "id" || (*name == "of" && key == "k"));
-        let Some(items) = object.get(*name).and_then(Value::as_array).filter(|items| !items.is_empty() && single) else {
+        let Some(items) = object.get(*name).and_then(Value::as_array).filter(|items| !items.is_empty() && single)
+        else {
             return wrong(path, FORM);
         };
         let mut parts = Vec::new();

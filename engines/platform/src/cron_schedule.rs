@@ -52,8 +52,9 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     let cron = parser
         .parse(&input.expression)
         .map_err(|error| Failure::invalid(&["expression"], format!("is no cron expression: {error}")))?;
-    let zone = TimeZone::get(&input.timezone)
-        .map_err(|_| Failure::invalid(&["timezone"], "must be a name of the IANA database, such as \"Europe/Paris\""))?;
+    let zone = TimeZone::get(&input.timezone).map_err(|_| {
+        Failure::invalid(&["timezone"], "must be a name of the IANA database, such as \"Europe/Paris\"")
+    })?;
     let after = match input.after {
         Some(after) => after,
         None => {

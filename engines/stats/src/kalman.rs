@@ -134,8 +134,7 @@ impl Filter {
         } else {
             variance.aa += self.q * dt;
         }
-        let mut filtered =
-            Filtered { before, before_variance: variance, after: before, after_variance: variance, dt };
+        let mut filtered = Filtered { before, before_variance: variance, after: before, after_variance: variance, dt };
         let (mut innovation, mut likelihood) = (None, 0.0);
         let total = variance.aa + self.r;
         if let Some(value) = value
