@@ -193,8 +193,8 @@ class Benford:
 
     def expect(i, out):
         x = np.array(i["amounts"])
-        first = np.array([int(f"{v:.15e}"[0]) for v in x])
-        second = np.array([int(f"{v:.15e}"[2]) for v in x])
+        first = np.array([int(f"{v:.12e}"[0]) for v in x])
+        second = np.array([int(f"{v:.12e}"[2]) for v in x])
         n, d = len(x), np.arange(1, 10)
         e1 = np.log10(1 + 1 / d)
         o1 = np.array([(first == k).mean() for k in d])
