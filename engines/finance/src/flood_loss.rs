@@ -8,7 +8,7 @@ use crate::support::LARGEST;
 
 const MAX_ASSETS: usize = 5_000;
 const MAX_DEPTHS: usize = 100;
-/// The curves; `curves.md` beside them says where they are from and what was compared.
+/// The curves; `data/README.md` says where they are from and what was compared.
 const CURVES: &str = include_str!("../data/flood_curves.csv");
 /// Depths of the curves' columns, m.
 const KNOTS: [f64; 9] = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0];

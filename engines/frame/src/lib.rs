@@ -20,6 +20,7 @@ pub mod grammar;
 pub mod language_data;
 pub mod need;
 pub mod prelude;
+pub mod sample;
 pub mod stack;
 #[cfg(feature = "testing")]
 pub mod testing;
