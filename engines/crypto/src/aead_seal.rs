@@ -56,7 +56,9 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     let nonce = match (&input.nonce, input.operation) {
         (Some(nonce), _) if nonce.0.len() == NONCE => nonce.0.clone(),
         (Some(_), _) => return Err(Failure::invalid(&["nonce"], "must have 12 bytes")),
-        (None, Operation::Open) => return Err(Failure::invalid(&["nonce"], "is needed to open: it is in the output of seal")),
+        (None, Operation::Open) => {
+            return Err(Failure::invalid(&["nonce"], "is needed to open: it is in the output of seal"));
+        }
         (None, Operation::Seal) => {
             let mut nonce = vec![0; NONCE];
             getrandom::fill(&mut nonce).map_err(Failure::internal)?;
@@ -75,7 +77,9 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     };
     let mut data = done.ok_or_else(|| match input.operation {
         Operation::Seal => Failure::internal("the cipher failed"),
-        Operation::Open => Failure::invalid(&["data"], "was not sealed with this key, nonce and associated data, or was changed"),
+        Operation::Open => {
+            Failure::invalid(&["data"], "was not sealed with this key, nonce and associated data, or was changed")
+        }
     })?;
     let tag = match input.operation {
         Operation::Seal => Some(Bytes(data.split_off(data.len().saturating_sub(TAG)))),
@@ -103,7 +107,12 @@ fn key(input: &Input, nonce: &[u8]) -> Result<(Vec<u8>, Option<String>), Failure
     }
 }
 
-fn cipher<C: Aead + KeyInit>(key: &[u8], nonce: &[u8], payload: Payload<'_, '_>, operation: Operation) -> Option<Vec<u8>> {
+fn cipher<C: Aead + KeyInit>(
+    key: &[u8],
+    nonce: &[u8],
+    payload: Payload<'_, '_>,
+    operation: Operation,
+) -> Option<Vec<u8>> {
     let cipher = C::new_from_slice(key).ok()?;
     let nonce = Nonce::<C>::try_from(nonce).ok()?;
     match operation {
@@ -150,11 +159,17 @@ mod tests {
         let call = |operation, data: Vec<u8>, nonce, passphrase: &str| {
             let passphrase = Some(passphrase.to_owned());
             let algorithm = Algorithm::ChaCha20Poly1305;
-            run(Input { operation, data: Bytes(data), key: None, passphrase, algorithm, nonce, aad: None }, &Context::default())
+            run(
+                Input { operation, data: Bytes(data), key: None, passphrase, algorithm, nonce, aad: None },
+                &Context::default(),
+            )
         };
         let sealed = call(Operation::Seal, b"x".to_vec(), None, "correct horse").unwrap();
         let data = [sealed.data.0, sealed.tag.unwrap().0].concat();
-        assert_eq!(call(Operation::Open, data.clone(), Some(sealed.nonce.clone()), "correct horse").unwrap().data.0, b"x");
+        assert_eq!(
+            call(Operation::Open, data.clone(), Some(sealed.nonce.clone()), "correct horse").unwrap().data.0,
+            b"x"
+        );
         assert!(call(Operation::Open, data, Some(sealed.nonce), "wrong horse").is_err());
     }
 }

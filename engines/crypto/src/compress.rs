@@ -142,7 +142,13 @@ mod tests {
     fn a_bomb_is_refused() {
         for format in FORMATS {
             let packed = compress(&vec![0; 1 << 20], format, 9).unwrap();
-            let input = Input { operation: Operation::Decompress, data: Bytes(packed), format, level: 6, max_output_bytes: 1000 };
+            let input = Input {
+                operation: Operation::Decompress,
+                data: Bytes(packed),
+                format,
+                level: 6,
+                max_output_bytes: 1000,
+            };
             assert!(matches!(run(input, &Context::default()), Err(Failure::TooLarge { .. })), "{format:?}");
         }
     }

@@ -53,13 +53,17 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     let mut algorithms = input.algorithms;
     algorithms.sort();
     algorithms.dedup();
-    let digests: Vec<(Algorithm, Vec<u8>)> = algorithms.into_iter().map(|algorithm| (algorithm, digest(algorithm, data))).collect();
+    let digests: Vec<(Algorithm, Vec<u8>)> =
+        algorithms.into_iter().map(|algorithm| (algorithm, digest(algorithm, data))).collect();
     let expected = input.expected.map(|expected| {
         hex::decode(expected.trim()).ok_or_else(|| Failure::invalid(&["expected"], "must be hexadecimal"))
     });
     let expected = expected.transpose()?;
     let matches = expected.map(|expected| digests.iter().any(|(_, digest)| hex::equal(digest, &expected)));
-    if digests.iter().any(|(algorithm, _)| matches!(algorithm, Algorithm::Crc32 | Algorithm::Crc32c | Algorithm::Crc16Ccitt)) {
+    if digests
+        .iter()
+        .any(|(algorithm, _)| matches!(algorithm, Algorithm::Crc32 | Algorithm::Crc32c | Algorithm::Crc16Ccitt))
+    {
         cx.assume("checksums find accidents, not forgeries");
     }
     let text = |(algorithm, digest): (Algorithm, Vec<u8>)| (algorithm.word().to_owned(), hex::encode(&digest));
@@ -102,7 +106,8 @@ mod tests {
         for bit in 0..data.len() * 8 {
             let mut flipped = data.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
-            let input = Input { data: Bytes(flipped), algorithms: vec![Algorithm::Sha256], expected: Some(expected.clone()) };
+            let input =
+                Input { data: Bytes(flipped), algorithms: vec![Algorithm::Sha256], expected: Some(expected.clone()) };
             assert_eq!(run(input, &Context::default()).unwrap().matches, Some(false));
         }
     }

@@ -10,7 +10,10 @@ pub fn decode(text: &str) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(2) || !text.is_ascii() {
         return None;
     }
-    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok().filter(|_| !text.contains('+'))).collect()
+    (0..text.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok().filter(|_| !text.contains('+')))
+        .collect()
 }
 
 /// Compares without stopping at the first difference.

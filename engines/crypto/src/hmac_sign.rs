@@ -123,11 +123,14 @@ fn parse(text: &str, scheme: Scheme) -> Result<Given, Failure> {
     let (signature, timestamp) = match scheme {
         Scheme::Stripe => (part("v1").unwrap_or(text), part("t").and_then(|time| time.parse().ok())),
         Scheme::Slack => (part("v0").unwrap_or(text), None),
-        Scheme::Github => (text.rsplit_once('=').filter(|(name, _)| name.starts_with("sha")).map_or(text, |(_, rest)| rest), None),
+        Scheme::Github => {
+            (text.rsplit_once('=').filter(|(name, _)| name.starts_with("sha")).map_or(text, |(_, rest)| rest), None)
+        }
         Scheme::Raw => (text, None),
     };
     let mac = hex::decode(signature).filter(|mac| !mac.is_empty()).or_else(|| STANDARD.decode(signature).ok());
-    let mac = mac.ok_or_else(|| Failure::invalid(&["signature"], "must be hexadecimal or base64, or a header of the scheme"))?;
+    let mac = mac
+        .ok_or_else(|| Failure::invalid(&["signature"], "must be hexadecimal or base64, or a header of the scheme"))?;
     Ok(Given { mac, timestamp })
 }
 
@@ -153,7 +156,8 @@ mod tests {
         for scheme in [Scheme::Raw, Scheme::Github, Scheme::Stripe, Scheme::Slack] {
             let header = run(input(scheme), &Context::default()).unwrap().header;
             let verify = |data: &[u8], now: i64| {
-                let input = Input { data: Bytes(data.to_vec()), signature: header.clone(), now_s: Some(now), ..input(scheme) };
+                let input =
+                    Input { data: Bytes(data.to_vec()), signature: header.clone(), now_s: Some(now), ..input(scheme) };
                 run(input, &Context::default()).unwrap().valid
             };
             assert_eq!(verify(b"{\"ok\":true}", 1_700_000_100), Some(true), "{scheme:?}");

@@ -105,7 +105,8 @@ fn argon2id(input: &Input, key: &mut [u8]) -> Result<Option<String>, Failure> {
     if memory > MAX_MEMORY || u64::from(memory) * u64::from(passes) > MAX_WORK {
         return Err(Failure::too_large(format!("memory may be {MAX_MEMORY} KiB, memory times iterations {MAX_WORK}")));
     }
-    let wrong = |error: argon2::Error| Failure::invalid(&["memory_kib"], format!("Argon2 refuses the parameters: {error}"));
+    let wrong =
+        |error: argon2::Error| Failure::invalid(&["memory_kib"], format!("Argon2 refuses the parameters: {error}"));
     let params = Params::new(memory, passes, lanes, Some(key.len())).map_err(wrong)?;
     let argon2 = Argon2::new(Argon2Algorithm::Argon2id, Version::V0x13, params);
     argon2.hash_password_into(&input.secret.0, &input.salt.0, key).map_err(wrong)?;

@@ -64,7 +64,11 @@ fn index(input: &Input, size: usize) -> Result<usize, Failure> {
 
 fn old_size(input: &Input, size: usize) -> Result<usize, Failure> {
     let old = input.old_size.ok_or_else(|| Failure::invalid(&["old_size"], "is needed"))?;
-    if (1..=size).contains(&old) { Ok(old) } else { Err(Failure::invalid(&["old_size"], format!("must be from 1 to the {size} leaves"))) }
+    if (1..=size).contains(&old) {
+        Ok(old)
+    } else {
+        Err(Failure::invalid(&["old_size"], format!("must be from 1 to the {size} leaves")))
+    }
 }
 
 fn verify(input: &Input, hashes: &[Hash], root: Hash) -> Result<bool, Failure> {

@@ -53,7 +53,8 @@ const MAX_TEXT: usize = 500;
 
 pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     let cleaned: String = input.secret.chars().filter(|letter| !matches!(letter, ' ' | '-' | '=')).collect();
-    let secret = base32::decode(&cleaned.to_uppercase()).filter(|secret| !secret.is_empty() && secret.len() <= MAX_TEXT);
+    let secret =
+        base32::decode(&cleaned.to_uppercase()).filter(|secret| !secret.is_empty() && secret.len() <= MAX_TEXT);
     let secret = secret.ok_or_else(|| Failure::invalid(&["secret"], "must be base32 (A-Z, 2-7), at most 500 bytes"))?;
     if secret.len() < 16 {
         cx.warn("weak: the secret has less than 128 bits, which RFC 4226 requires");
@@ -62,7 +63,13 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         return Err(Failure::invalid(&["period"], "must be from 1 to 86400 s"));
     }
     if input.operation == Operation::Enrol {
-        return Ok(Output { code: None, valid: None, drift: None, remaining_s: None, uri: Some(uri(&input, &cleaned)?) });
+        return Ok(Output {
+            code: None,
+            valid: None,
+            drift: None,
+            remaining_s: None,
+            uri: Some(uri(&input, &cleaned)?),
+        });
     }
     let (counter, remaining) = match (input.counter, input.time_s) {
         (Some(counter), _) => (counter, None),
@@ -84,7 +91,10 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     let mut drift = None;
     // Nearest steps first; all are compared, so that the time does not tell which one fits.
     for step in 0..=input.window {
-        let candidates = [counter.checked_sub(step).map(|c| (c, -(step as i64))), counter.checked_add(step).map(|c| (c, step as i64))];
+        let candidates = [
+            counter.checked_sub(step).map(|c| (c, -(step as i64))),
+            counter.checked_add(step).map(|c| (c, step as i64)),
+        ];
         for (candidate, steps) in candidates.into_iter().flatten() {
             let fits = hex::equal(code_at(candidate)?.as_bytes(), given.as_bytes());
             drift = drift.or(fits.then_some(steps));
@@ -121,13 +131,20 @@ fn uri(input: &Input, secret: &str) -> Result<String, Failure> {
         return Err(Failure::too_large("issuer has at most 500 bytes"));
     }
     let (issuer, account) = (crate::percent::encode(issuer.as_bytes()), crate::percent::encode(account.as_bytes()));
-    let (label, by) = if issuer.is_empty() { (account, String::new()) } else { (format!("{issuer}:{account}"), format!("&issuer={issuer}")) };
+    let (label, by) = if issuer.is_empty() {
+        (account, String::new())
+    } else {
+        (format!("{issuer}:{account}"), format!("&issuer={issuer}"))
+    };
     let (kind, moving) = match input.counter {
         Some(counter) => ("hotp", format!("counter={counter}")),
         None => ("totp", format!("period={}", input.period_s)),
     };
     let (algorithm, digits) = (input.algorithm.word(), input.digits);
-    Ok(format!("otpauth://{kind}/{label}?secret={}{by}&algorithm={algorithm}&digits={digits}&{moving}", secret.to_uppercase()))
+    Ok(format!(
+        "otpauth://{kind}/{label}?secret={}{by}&algorithm={algorithm}&digits={digits}&{moving}",
+        secret.to_uppercase()
+    ))
 }
 
 #[cfg(test)]
@@ -163,7 +180,8 @@ mod tests {
     /// RFC 4226, appendix D.
     #[test]
     fn the_first_counters_have_the_codes_of_the_standard() {
-        let codes = ["755224", "287082", "359152", "969429", "338314", "254676", "287922", "162583", "399871", "520489"];
+        let codes =
+            ["755224", "287082", "359152", "969429", "338314", "254676", "287922", "162583", "399871", "520489"];
         for (counter, expected) in codes.iter().enumerate() {
             assert_eq!(code(Algorithm::Sha1, b"12345678901234567890", counter as u64, 6).unwrap(), *expected);
         }

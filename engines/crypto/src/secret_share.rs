@@ -92,7 +92,8 @@ fn split(input: Input, cx: &Context) -> Result<Output, Failure> {
 }
 
 fn combine(input: &Input, cx: &Context) -> Result<Output, Failure> {
-    let shares: Result<Vec<(u8, Vec<u8>)>, Failure> = input.shares.iter().enumerate().map(|(at, share)| read(at, share)).collect();
+    let shares: Result<Vec<(u8, Vec<u8>)>, Failure> =
+        input.shares.iter().enumerate().map(|(at, share)| read(at, share)).collect();
     let shares = shares?;
     let needed = input.threshold.unwrap_or(2);
     if shares.len() < needed || shares.len() > 255 {
@@ -102,7 +103,10 @@ fn combine(input: &Input, cx: &Context) -> Result<Output, Failure> {
     for (at, (index, value)) in shares.iter().enumerate() {
         let place = at.to_string();
         if value.len() != length {
-            return Err(Failure::invalid(&["shares", &place], "has another length than the first: it is of another secret"));
+            return Err(Failure::invalid(
+                &["shares", &place],
+                "has another length than the first: it is of another secret",
+            ));
         }
         if shares.iter().take(at).any(|(other, _)| other == index) {
             return Err(Failure::invalid(&["shares", &place], "is given twice"));
@@ -138,9 +142,10 @@ fn checksum(bytes: &[u8]) -> [u8; CHECKSUM] {
 /// Lagrange's interpolation at zero of one byte of the shares.
 fn at_zero(shares: &[(u8, Vec<u8>)], at: usize) -> u8 {
     let term = |(x, value): &(u8, Vec<u8>)| {
-        let factor = shares.iter().filter(|(other, _)| other != x).fold(1, |product, (other, _)| {
-            multiply(product, multiply(*other, inverse(other ^ x)))
-        });
+        let factor = shares
+            .iter()
+            .filter(|(other, _)| other != x)
+            .fold(1, |product, (other, _)| multiply(product, multiply(*other, inverse(other ^ x))));
         multiply(value.get(at).copied().unwrap_or_default(), factor)
     };
     shares.iter().map(term).fold(0, |sum, term| sum ^ term)
@@ -181,10 +186,18 @@ mod tests {
 
     #[test]
     fn any_shares_of_the_threshold_restore_the_secret_and_damage_is_found() {
-        let empty = |operation| Input { operation, secret: None, shares: Vec::new(), threshold: Some(3), total: None, seed: None };
+        let empty = |operation| Input {
+            operation,
+            secret: None,
+            shares: Vec::new(),
+            threshold: Some(3),
+            total: None,
+            seed: None,
+        };
         let made = Input { secret: Some(Bytes(b"master key".to_vec())), total: Some(5), ..empty(Operation::Split) };
         let shares = run(made, &Context::default()).unwrap().shares.unwrap();
-        let combine = |chosen: Vec<String>| run(Input { shares: chosen, ..empty(Operation::Combine) }, &Context::default());
+        let combine =
+            |chosen: Vec<String>| run(Input { shares: chosen, ..empty(Operation::Combine) }, &Context::default());
         for (a, b, c) in [(0, 1, 2), (4, 2, 0), (1, 3, 4)] {
             let secret = combine(vec![shares[a].clone(), shares[b].clone(), shares[c].clone()]).unwrap().secret;
             assert_eq!(secret.unwrap().0, b"master key");

@@ -55,7 +55,10 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         }
         Operation::Keygen => {
             let seed = input.seed.ok_or_else(|| {
-                Failure::invalid(&["seed"], "is needed: 32 random bytes, which are the secret key; the output never holds one")
+                Failure::invalid(
+                    &["seed"],
+                    "is needed: 32 random bytes, which are the secret key; the output never holds one",
+                )
             })?;
             cx.warn("secret: the seed is the secret key; keep it as one");
             Ok(output(&SigningKey::from_bytes(&bytes("seed", Some(seed))?).verifying_key(), None, None))
@@ -93,7 +96,8 @@ mod tests {
         let signed = run(sign, &Context::default()).unwrap();
         let verify = |signature: Vec<u8>| {
             let public_key = Some(signed.public_key.clone());
-            let input = Input { data: data(), public_key, signature: Some(Bytes(signature)), ..empty(Operation::Verify) };
+            let input =
+                Input { data: data(), public_key, signature: Some(Bytes(signature)), ..empty(Operation::Verify) };
             run(input, &Context::default()).unwrap().valid
         };
         let signature = signed.signature.unwrap().0;

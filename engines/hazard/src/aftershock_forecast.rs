@@ -62,7 +62,10 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     for (at, magnitude) in input.magnitudes_mw.iter().enumerate() {
         let expected = 10_f64.powf(input.a + input.b * (input.mainshock_mw - magnitude)) * time;
         if !(expected <= MAX_EXPECTED) {
-            return Err(Failure::invalid(&["magnitudes", &at.to_string()], "gives more aftershocks than can be counted"));
+            return Err(Failure::invalid(
+                &["magnitudes", &at.to_string()],
+                "gives more aftershocks than can be counted",
+            ));
         }
         let (low, high) = (poisson_quantile(expected, 0.025), poisson_quantile(expected, 0.975));
         forecast.push(Expected { magnitude: *magnitude, expected, probability: -(-expected).exp_m1(), low, high });
@@ -149,12 +152,15 @@ fn estimate(events: &[Event], cx: &Context) -> Option<Estimate> {
     let classes: Vec<i64> = events.iter().map(|event| (event.magnitude / BIN).round() as i64).collect();
     let completeness = completeness(&classes)?;
     let least = (completeness / BIN).round() as i64;
-    let magnitudes: Vec<f64> = classes.iter().filter(|class| **class >= least).map(|class| *class as f64 * BIN).collect();
+    let magnitudes: Vec<f64> =
+        classes.iter().filter(|class| **class >= least).map(|class| *class as f64 * BIN).collect();
     let count = magnitudes.len() as f64;
     let mean = magnitudes.iter().sum::<f64>() / count;
     let squares: f64 = magnitudes.iter().map(|magnitude| (magnitude - mean).powi(2)).sum();
     if magnitudes.len() < LEAST || squares == 0.0 {
-        cx.warn(format!("too_few: {LEAST} events above the completeness of {completeness:.1} are needed for a b-value"));
+        cx.warn(format!(
+            "too_few: {LEAST} events above the completeness of {completeness:.1} are needed for a b-value"
+        ));
         return None;
     }
     let b = std::f64::consts::LOG10_E / (mean - (completeness - BIN / 2.0));

@@ -64,7 +64,11 @@ const CATEGORIES: [(u16, &str, &str); 6] = [
         "Sensitive groups: avoid long or heavy exertion outdoors. Everyone else: reduce it and take more breaks.",
     ),
     (300, "very-unhealthy", "Sensitive groups: stay indoors. Everyone else: avoid exertion outdoors."),
-    (500, "hazardous", "Everyone: avoid all physical activity outdoors; sensitive groups: stay indoors and keep activity low."),
+    (
+        500,
+        "hazardous",
+        "Everyone: avoid all physical activity outdoors; sensitive groups: stay indoors and keep activity low.",
+    ),
 ];
 
 /// Hours that NowCast looks back on.

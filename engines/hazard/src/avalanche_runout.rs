@@ -140,11 +140,12 @@ fn steepest(profile: &[Point]) -> Option<(usize, f64)> {
 /// Where the profile first falls by 10 degrees or less, below its steepest part.
 fn beta_point(profile: &[Point], steepest: usize) -> Option<Point> {
     let below = profile.windows(2).skip(steepest + 1);
-    below.filter_map(|pair| match pair {
-        [from, to] if angle(from, to) <= TRACK_END => Some(*from),
-        _ => None,
-    })
-    .next()
+    below
+        .filter_map(|pair| match pair {
+            [from, to] if angle(from, to) <= TRACK_END => Some(*from),
+            _ => None,
+        })
+        .next()
 }
 
 /// Where a line from the top that falls by `alpha` degrees meets the profile for the last time.
@@ -189,7 +190,8 @@ mod tests {
 
     #[test]
     fn a_profile_that_stays_steep_has_no_answer() {
-        let steep = [(0.0, 1000.0), (500.0, 700.0), (1000.0, 400.0)].map(|(distance_m, height_m)| Point { distance_m, height_m });
+        let steep = [(0.0, 1000.0), (500.0, 700.0), (1000.0, 400.0)]
+            .map(|(distance_m, height_m)| Point { distance_m, height_m });
         let input = Input { profile: steep.to_vec(), snowpack: None, sigmas: 0.0 };
         assert!(matches!(run(input, &Context::default()), Err(Failure::NoAnswer { .. })));
     }

@@ -109,13 +109,20 @@ fn overpressure(z: f64) -> f64 {
 
 /// Arrival in ms for one kilogram.
 fn arrival(z: f64) -> f64 {
-    if z <= ARRIVAL { polynomial("arrival", z) } else { polynomial("arrival", ARRIVAL) + (z - ARRIVAL) / SOUND * 1000.0 }
+    if z <= ARRIVAL {
+        polynomial("arrival", z)
+    } else {
+        polynomial("arrival", ARRIVAL) + (z - ARRIVAL) / SOUND * 1000.0
+    }
 }
 
 pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     let charge = input.mass_kg * input.tnt_equivalence;
     if !(charge > 0.0 && charge <= MAX_MASS && input.mass_kg <= MAX_MASS) {
-        return Err(Failure::invalid(&["mass"], format!("with tnt_equivalence it must be above 0, at most {MAX_MASS} kg")));
+        return Err(Failure::invalid(
+            &["mass"],
+            format!("with tnt_equivalence it must be above 0, at most {MAX_MASS} kg"),
+        ));
     }
     if input.distances_m.len() > MAX_DISTANCES {
         return Err(Failure::too_large(format!("at most {MAX_DISTANCES} distances")));
@@ -135,11 +142,15 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     for distance in &input.distances_m {
         let z = distance / scale;
         if !(PRESSURE.0..=PRESSURE.1).contains(&z) {
-            cx.warn(format!("outside: {distance} m is {z:.3} m/kg^(1/3), and the curves stand for 0.2 to 198.5; left out"));
+            cx.warn(format!(
+                "outside: {distance} m is {z:.3} m/kg^(1/3), and the curves stand for 0.2 to 198.5; left out"
+            ));
             continue;
         }
         if z > ARRIVAL {
-            cx.warn(format!("extrapolated: beyond 40 m/kg^(1/3) the wave is taken at the speed of sound ({distance} m)"));
+            cx.warn(format!(
+                "extrapolated: beyond 40 m/kg^(1/3) the wave is taken at the speed of sound ({distance} m)"
+            ));
         }
         points.push(Point { distance_m: *distance, overpressure_kpa: overpressure(z), arrival_ms: arrival(z) * scale });
     }

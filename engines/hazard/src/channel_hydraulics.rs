@@ -221,14 +221,18 @@ mod tests {
 
     #[test]
     fn the_depth_of_a_flow_carries_it() {
-        let sections =
-            [Section::Prism { width: 5.0, side: 1.5 }, Section::Prism { width: 0.0, side: 1.0 }, Section::Circle { diameter: 1.2 }];
+        let sections = [
+            Section::Prism { width: 5.0, side: 1.5 },
+            Section::Prism { width: 0.0, side: 1.0 },
+            Section::Circle { diameter: 1.2 },
+        ];
         for section in sections {
             for flow in [0.001, 0.1, 0.8] {
                 let depth = normal_depth(section, flow, 0.002, 0.013).unwrap();
                 assert!((section.flow(depth, 0.002, 0.013) - flow).abs() < 1e-9, "{section:?}");
                 let critical = section.critical_depth(flow);
-                let froude = flow / section.area(critical) / (GRAVITY * section.area(critical) / section.top(critical)).sqrt();
+                let froude =
+                    flow / section.area(critical) / (GRAVITY * section.area(critical) / section.top(critical)).sqrt();
                 assert!((froude - 1.0).abs() < 1e-9, "{section:?} {froude}");
             }
         }

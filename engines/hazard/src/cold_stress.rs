@@ -42,7 +42,9 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     let Input { temperature_deg_c: t, wind_speed_km_h: v } = input;
     let wind_chill = (t <= 10.0 && v >= 4.8).then(|| wind_chill(t, v));
     if wind_chill.is_none() {
-        cx.warn("undefined: wind chill is defined up to 10 °C and from 4.8 km/h; the class is that of the air temperature");
+        cx.warn(
+            "undefined: wind chill is defined up to 10 °C and from 4.8 km/h; the class is that of the air temperature",
+        );
     }
     cx.warn("left_out: frostbite_minutes has no second source yet and is not computed");
     Ok(Output { wind_chill_deg_c: wind_chill, frostbite_minutes: None, class: class(wind_chill.unwrap_or(t)) })

@@ -67,8 +67,11 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         return Err(Failure::too_large(format!("at most {MAX_FIXES} positions of a track")));
     }
     for (at, fix) in track.iter().enumerate() {
-        let checks = [("wind", fix.wind_kt, 0.0, MAX_WIND), ("lat", fix.lat, -90.0, 90.0), ("lon", fix.lon, -180.0, 360.0)];
-        if let Some((name, _, least, most)) = checks.iter().find(|(_, value, least, most)| !(*least..=*most).contains(value)) {
+        let checks =
+            [("wind", fix.wind_kt, 0.0, MAX_WIND), ("lat", fix.lat, -90.0, 90.0), ("lon", fix.lon, -180.0, 360.0)];
+        if let Some((name, _, least, most)) =
+            checks.iter().find(|(_, value, least, most)| !(*least..=*most).contains(value))
+        {
             return Err(Failure::invalid(&["track", &at.to_string(), name], format!("must be from {least} to {most}")));
         }
     }
@@ -115,7 +118,9 @@ fn intensifies(track: &[Fix]) -> bool {
     track.iter().enumerate().any(|(at, later)| {
         let earlier = track.iter().take(at).rev();
         earlier
-            .take_while(|earlier| later.time.duration_since(earlier.time).as_hours() < 24 || exactly_a_day(later, earlier))
+            .take_while(|earlier| {
+                later.time.duration_since(earlier.time).as_hours() < 24 || exactly_a_day(later, earlier)
+            })
             .any(|earlier| later.wind_kt - earlier.wind_kt >= 30.0)
     })
 }

@@ -110,7 +110,9 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         coriolis: 2.0 * ROTATION * input.latitude_deg.to_radians().sin().abs(),
         b,
     };
-    cx.assume(format!("gradient wind above the friction layer, air of {AIR_DENSITY} kg/m³, a vortex that does not move"));
+    cx.assume(format!(
+        "gradient wind above the friction layer, air of {AIR_DENSITY} kg/m³, a vortex that does not move"
+    ));
     let point = |radius: f64| Point {
         radius_km: radius,
         wind_m_s: vortex.wind(radius * 1000.0),

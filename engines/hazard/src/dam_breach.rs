@@ -57,7 +57,9 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         cx.warn("extrapolated: the regressions come from dams of 3 to 93 m and 10000 m³ to 700 million m³");
     }
     if input.distance_km.is_some() {
-        cx.warn("left_out: peak_at_distance has no second source yet and is not computed; downstream the peak is lower");
+        cx.warn(
+            "left_out: peak_at_distance has no second source yet and is not computed; downstream the peak is lower",
+        );
         cx.assume("the wave travels at the speed that was given");
     }
     let failure = match input.mode {

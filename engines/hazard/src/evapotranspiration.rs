@@ -79,10 +79,9 @@ fn check(input: &Input) -> Result<(), Failure> {
     if !ELEVATIONS.contains(&input.elevation_m) {
         return Err(Failure::invalid(&["elevation"], "must be from -500 to 9000 m"));
     }
-    for (name, value, most) in [
-        ("wind_2m", Some(input.wind_2m), 120.0),
-        ("solar_radiation", input.solar_radiation_mj_m2_d, 60.0),
-    ] {
+    for (name, value, most) in
+        [("wind_2m", Some(input.wind_2m), 120.0), ("solar_radiation", input.solar_radiation_mj_m2_d, 60.0)]
+    {
         if value.is_some_and(|value| value > most) {
             return Err(Failure::invalid(&[name], format!("must be at most {most}")));
         }
@@ -119,7 +118,8 @@ fn net_radiation(input: &Input, solar: f64, ra: f64, ea: f64, cx: &Context) -> f
         0.5
     };
     let stefan = |t: f64| 4.903e-9 * (t + 273.16).powi(4);
-    let long = (stefan(input.t_max_deg_c) + stefan(input.t_min)) / 2.0 * (0.34 - 0.14 * ea.sqrt()) * (1.35 * share - 0.35);
+    let long =
+        (stefan(input.t_max_deg_c) + stefan(input.t_min)) / 2.0 * (0.34 - 0.14 * ea.sqrt()) * (1.35 * share - 0.35);
     0.77 * solar - long
 }
 

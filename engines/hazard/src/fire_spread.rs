@@ -87,7 +87,8 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     }
     let fuel = FUELS.get(input.fuel_model.saturating_sub(1));
     let fuel = fuel.ok_or_else(|| Failure::invalid(&["fuel_model"], "must be from 1 to 13"))?;
-    let moisture = [input.moisture_1h_percent, input.moisture_10h_percent, input.moisture_100h_percent].map(|m| m / 100.0);
+    let moisture =
+        [input.moisture_1h_percent, input.moisture_10h_percent, input.moisture_100h_percent].map(|m| m / 100.0);
     let wind = input.midflame_wind_km_h * 1000.0 / 60.0 / FOOT;
     let fire = burn(fuel, moisture, input.moisture_live_percent / 100.0, wind, input.slope_deg.to_radians());
     if fire.reaction == 0.0 {

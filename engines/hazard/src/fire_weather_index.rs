@@ -65,7 +65,8 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     if input.days.len() > MAX_DAYS {
         return Err(Failure::too_large(format!("at most {MAX_DAYS} days")));
     }
-    for (name, value, most) in [("ffmc0", input.ffmc0, 101.0), ("dmc0", input.dmc0, 2000.0), ("dc0", input.dc0, 5000.0)] {
+    for (name, value, most) in [("ffmc0", input.ffmc0, 101.0), ("dmc0", input.dmc0, 2000.0), ("dc0", input.dc0, 5000.0)]
+    {
         if !(0.0..=most).contains(&value) {
             return Err(Failure::invalid(&[name], format!("must be from 0 to {most}")));
         }
@@ -187,7 +188,8 @@ fn build_up(dmc: f64, dc: f64) -> f64 {
 
 /// Fire weather index (equations 28 to 30).
 fn fire_weather(isi: f64, bui: f64) -> f64 {
-    let duff = if bui <= 80.0 { 0.626 * bui.powf(0.809) + 2.0 } else { 1000.0 / (25.0 + 108.64 * (-0.023 * bui).exp()) };
+    let duff =
+        if bui <= 80.0 { 0.626 * bui.powf(0.809) + 2.0 } else { 1000.0 / (25.0 + 108.64 * (-0.023 * bui).exp()) };
     let b = 0.1 * isi * duff;
     if b > 1.0 { (2.72 * (0.434 * b.ln()).powf(0.647)).exp() } else { b }
 }

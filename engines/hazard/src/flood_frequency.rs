@@ -99,7 +99,10 @@ fn check(input: &Input) -> Result<(), Failure> {
         return Err(Failure::too_large(format!("at most {MAX_PERIODS} return periods")));
     }
     if let Some(at) = input.return_periods_yr.iter().position(|period| !(*period > 1.0 && *period <= MAX_PERIOD)) {
-        return Err(Failure::invalid(&["return_periods", &at.to_string()], format!("must be above 1, at most {MAX_PERIOD} years")));
+        return Err(Failure::invalid(
+            &["return_periods", &at.to_string()],
+            format!("must be above 1, at most {MAX_PERIOD} years"),
+        ));
     }
     if let Some(at) = values.iter().position(|value| value.abs() > 1e15) {
         return Err(Failure::invalid(&["annual_maxima", &at.to_string()], "must be at most 1e15"));
@@ -137,7 +140,8 @@ fn levels(input: &Input, kind: Kind, fitted: &Fitted, cx: &Context) -> Result<Ve
         finite.then_some(Level { period_yr: *period, level, low, high })
     };
     let levels: Option<Vec<Level>> = input.return_periods_yr.iter().map(level).collect();
-    levels.ok_or_else(|| Failure::no_answer(NoAnswer::OutsideValidity, "a level is too large to be written as a number"))
+    levels
+        .ok_or_else(|| Failure::no_answer(NoAnswer::OutsideValidity, "a level is too large to be written as a number"))
 }
 
 /// Greatest difference between the distribution of the values and the fitted one.
@@ -159,7 +163,13 @@ mod tests {
     const MAXIMA: [f64; 12] = [102.0, 85.0, 140.0, 98.0, 120.0, 77.0, 160.0, 132.0, 95.0, 110.0, 150.0, 88.0];
 
     fn input(distribution: Choice) -> Input {
-        Input { annual_maxima: MAXIMA.to_vec(), distribution, return_periods_yr: vec![2.0, 10.0, 100.0], value: None, seed: 1 }
+        Input {
+            annual_maxima: MAXIMA.to_vec(),
+            distribution,
+            return_periods_yr: vec![2.0, 10.0, 100.0],
+            value: None,
+            seed: 1,
+        }
     }
 
     #[test]

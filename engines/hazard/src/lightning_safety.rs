@@ -112,7 +112,10 @@ fn check(input: &Input) -> Result<(), Failure> {
     }
     for (at, strike) in strikes.iter().enumerate() {
         if !(-90.0..=90.0).contains(&strike.lat) || !(-180.0..=180.0).contains(&strike.lon) {
-            return Err(Failure::invalid(&["strikes", &at.to_string(), "lat"], "must be a place: -90 to 90, -180 to 180"));
+            return Err(Failure::invalid(
+                &["strikes", &at.to_string(), "lat"],
+                "must be a place: -90 to 90, -180 to 180",
+            ));
         }
     }
     for (name, value, least, most) in [

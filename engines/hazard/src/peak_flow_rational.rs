@@ -46,9 +46,14 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         (Some(intensity), ..) => intensity,
         (None, Some(idf), Some(time)) => of_duration(idf, time)?,
         (None, Some(_), None) => {
-            return Err(Failure::invalid(&["flow_length"], "with idf, flow_length and slope are needed for the duration"));
+            return Err(Failure::invalid(
+                &["flow_length"],
+                "with idf, flow_length and slope are needed for the duration",
+            ));
         }
-        (None, None, _) => return Err(Failure::invalid(&["intensity"], "give intensity, or idf with flow_length and slope")),
+        (None, None, _) => {
+            return Err(Failure::invalid(&["intensity"], "give intensity, or idf with flow_length and slope"));
+        }
     };
     if intensity > MAX_INTENSITY {
         return Err(Failure::invalid(&["intensity"], format!("must be at most {MAX_INTENSITY} mm/h")));

@@ -109,7 +109,9 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
 
 /// A value that must be given and be above zero.
 fn positive(name: &str, value: Option<f64>) -> Result<f64, Failure> {
-    value.filter(|value| *value > 0.0).ok_or_else(|| Failure::invalid(&[name], "is needed for this mode, and must be above 0"))
+    value
+        .filter(|value| *value > 0.0)
+        .ok_or_else(|| Failure::invalid(&[name], "is needed for this mode, and must be above 0"))
 }
 
 fn point_source(input: &Input, cx: &Context) -> Result<Output, Failure> {

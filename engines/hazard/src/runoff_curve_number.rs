@@ -95,9 +95,11 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
 
 fn check(input: &Input) -> Result<(), Failure> {
     let hours = input.time_of_concentration_h.unwrap_or_default().max(input.storm_duration_h);
-    for (name, value, most) in
-        [("rainfall", input.rainfall_mm, MAX_RAINFALL), ("area", input.area_km2, MAX_AREA), ("storm_duration", hours, MAX_HOURS)]
-    {
+    for (name, value, most) in [
+        ("rainfall", input.rainfall_mm, MAX_RAINFALL),
+        ("area", input.area_km2, MAX_AREA),
+        ("storm_duration", hours, MAX_HOURS),
+    ] {
         if value > most {
             return Err(Failure::invalid(&[name], format!("must be at most {most}")));
         }

@@ -88,7 +88,8 @@ mod tests {
         let cx = Context::default();
         let length = |lat: f64| -> f64 {
             let days = (1..=12).map(|month| {
-                let input = Input { position: LatLon { lat, lon: 0.0 }, date: Date::new(2026, month, 15).unwrap(), time: None };
+                let input =
+                    Input { position: LatLon { lat, lon: 0.0 }, date: Date::new(2026, month, 15).unwrap(), time: None };
                 run(input, &cx).unwrap().day_length_h.unwrap()
             });
             days.sum::<f64>() / 12.0

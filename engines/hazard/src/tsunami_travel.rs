@@ -65,7 +65,8 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         cx.warn("extrapolated: the wave is high against the depth at the shore, where Green's law ends");
     }
     cx.assume("long waves; the amplitude is that at the first point; no spreading, no run-up");
-    let arrival = input.origin_time.and_then(|time| time.checked_add(SignedDuration::from_nanos((seconds * 1e9) as i64)).ok());
+    let arrival =
+        input.origin_time.and_then(|time| time.checked_add(SignedDuration::from_nanos((seconds * 1e9) as i64)).ok());
     Ok(Output {
         minutes: seconds / 60.0,
         arrival: arrival.and_then(|time| time.round(jiff::Unit::Second).ok()),
@@ -86,7 +87,8 @@ fn check(input: &Input) -> Result<(), Failure> {
         if !(SHALLOW..=12_000.0).contains(&point.depth_m) {
             return Err(Failure::invalid(&["profile", &at.to_string(), "depth"], "must be from 0.1 to 12000 m"));
         }
-        let before = at.checked_sub(1).and_then(|before| input.profile.get(before)).map_or(-1.0, |before| before.distance_km);
+        let before =
+            at.checked_sub(1).and_then(|before| input.profile.get(before)).map_or(-1.0, |before| before.distance_km);
         if !(point.distance_km > before && point.distance_km <= 40_000.0) {
             let message = "must be above that of the point before, from 0 to 40000 km";
             return Err(Failure::invalid(&["profile", &at.to_string(), "distance"], message));

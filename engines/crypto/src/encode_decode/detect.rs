@@ -26,7 +26,9 @@ const PREVIEW: usize = 80;
 pub fn detect(text: &str) -> (Encoding, Vec<Candidate>) {
     let mut found: Vec<(Encoding, f64, Candidate)> = Vec::new();
     for encoding in TRIED {
-        let Some(bytes) = decode(encoding, text).filter(|bytes| !bytes.is_empty() && bytes != text.as_bytes()) else { continue };
+        let Some(bytes) = decode(encoding, text).filter(|bytes| !bytes.is_empty() && bytes != text.as_bytes()) else {
+            continue;
+        };
         let decoded = String::from_utf8_lossy(&bytes);
         let printable = printable(&decoded);
         let preview = decoded.chars().take(PREVIEW).collect();

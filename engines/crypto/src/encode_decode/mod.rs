@@ -104,9 +104,11 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
             (encoding, Some(candidates))
         }
     };
-    let bytes = decode(from, &input.data).ok_or_else(|| Failure::invalid(&["data"], format!("is no {}", from.word())))?;
-    let data = encode(input.to, &bytes)
-        .ok_or_else(|| Failure::invalid(&["to"], format!("{} cannot hold these {} bytes", input.to.word(), bytes.len())))?;
+    let bytes =
+        decode(from, &input.data).ok_or_else(|| Failure::invalid(&["data"], format!("is no {}", from.word())))?;
+    let data = encode(input.to, &bytes).ok_or_else(|| {
+        Failure::invalid(&["to"], format!("{} cannot hold these {} bytes", input.to.word(), bytes.len()))
+    })?;
     if candidates.is_some() {
         cx.assume("the encoding was detected; several may fit the same text");
     }
@@ -122,7 +124,9 @@ fn decode(encoding: Encoding, text: &str) -> Option<Vec<u8>> {
         Encoding::Base64 => STANDARD.decode(compact()).ok(),
         Encoding::Base64Url => URL_SAFE_NO_PAD.decode(compact().trim_end_matches('=')).ok(),
         Encoding::Base32 => base32::decode(&compact()),
-        Encoding::Base58 => Some(compact()).filter(|text| text.len() <= MAX_SQUARE).and_then(|text| text::base58_decode(&text)),
+        Encoding::Base58 => {
+            Some(compact()).filter(|text| text.len() <= MAX_SQUARE).and_then(|text| text::base58_decode(&text))
+        }
         Encoding::Ascii85 => text::ascii85_decode(&compact()),
         Encoding::Percent => percent::decode(text),
         Encoding::Html => Some(text::html_decode(text).into_bytes()),
@@ -170,14 +174,24 @@ mod tests {
 
     #[test]
     fn what_is_encoded_is_restored() {
-        for text in ["", "a", "foobar", "München & <Köln> = 100 %", "ليهمابتكلموشعربي؟", "line one \r\nline\ttwo", "\u{0}\u{1}z"] {
+        for text in [
+            "",
+            "a",
+            "foobar",
+            "München & <Köln> = 100 %",
+            "ليهمابتكلموشعربي؟",
+            "line one \r\nline\ttwo",
+            "\u{0}\u{1}z",
+        ] {
             for encoding in ALL {
                 let encoded = encode(encoding, text.as_bytes()).unwrap();
                 assert_eq!(decode(encoding, &encoded).as_deref(), Some(text.as_bytes()), "{encoding:?} {encoded:?}");
             }
         }
         let bytes: Vec<u8> = (0..=255).collect();
-        for encoding in ALL.iter().filter(|encoding| !matches!(encoding, Encoding::Utf8 | Encoding::Html | Encoding::Punycode)) {
+        for encoding in
+            ALL.iter().filter(|encoding| !matches!(encoding, Encoding::Utf8 | Encoding::Html | Encoding::Punycode))
+        {
             let encoded = encode(*encoding, &bytes).unwrap();
             assert_eq!(decode(*encoding, &encoded).as_deref(), Some(bytes.as_slice()), "{encoding:?}");
         }

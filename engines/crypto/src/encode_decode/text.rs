@@ -301,7 +301,9 @@ mod tests {
     /// RFC 3492, section 7.1: (A) Arabic and (L).
     #[test]
     fn punycode_is_that_of_the_standard() {
-        for (text, code) in [("ليهمابتكلموشعربي؟", "egbpdaj6bu4bxfgehfvwxn"), ("3年B組金八先生", "3B-ww4c5e180e575a65lsy2b")] {
+        for (text, code) in
+            [("ليهمابتكلموشعربي؟", "egbpdaj6bu4bxfgehfvwxn"), ("3年B組金八先生", "3B-ww4c5e180e575a65lsy2b")]
+        {
             assert_eq!(punycode_encode(text).as_deref(), Some(code));
             assert_eq!(punycode_decode(code).as_deref(), Some(text));
         }

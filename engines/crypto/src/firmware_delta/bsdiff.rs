@@ -150,7 +150,9 @@ fn compare(old: &[u8], new: &[u8]) -> (Vec<Control>, Vec<u8>, Vec<u8>) {
             byte(old, last_place + step as i64 - 1) == byte(new, (last_scan + step - 1) as i64)
         });
         let mut backward = if scan < new.len() {
-            reach((scan - last_scan).min(place), &|step| byte(old, (place - step) as i64) == byte(new, (scan - step) as i64))
+            reach((scan - last_scan).min(place), &|step| {
+                byte(old, (place - step) as i64) == byte(new, (scan - step) as i64)
+            })
         } else {
             0
         };
@@ -234,7 +236,9 @@ mod tests {
     use super::*;
 
     fn image(seed: u32, length: u32) -> Vec<u8> {
-        (0..length).map(|at| (at.wrapping_mul(2_654_435_761).wrapping_add(seed.wrapping_mul(0x9e37_79b9)) >> 24) as u8).collect()
+        (0..length)
+            .map(|at| (at.wrapping_mul(2_654_435_761).wrapping_add(seed.wrapping_mul(0x9e37_79b9)) >> 24) as u8)
+            .collect()
     }
 
     #[test]

@@ -67,10 +67,13 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     let restored = answer == Operation::Apply || apply(old, &patch)? == new;
     let as_expected = expected.as_ref().is_none_or(|expected| hex::equal(expected, &hash));
     if expected.is_none() && answer == Operation::Apply {
-        cx.warn("unchecked: without expected_sha256 the patch itself says what the image should be; verify its signature");
+        cx.warn(
+            "unchecked: without expected_sha256 the patch itself says what the image should be; verify its signature",
+        );
     }
     let saving = if new.is_empty() { 0.0 } else { (1.0 - patch.len() as f64 / new.len() as f64).clamp(0.0, 1.0) };
-    let (patch_size_bytes, old_sha256, new_sha256) = (patch.len(), hex::encode(&Sha256::digest(old)), hex::encode(&hash));
+    let (patch_size_bytes, old_sha256, new_sha256) =
+        (patch.len(), hex::encode(&Sha256::digest(old)), hex::encode(&hash));
     let (patch, new) = match answer {
         Operation::Diff => (Some(Bytes(patch)), None),
         Operation::Apply => (None, Some(Bytes(new))),
@@ -87,7 +90,11 @@ mod tests {
         let image = |operation, new: Option<&[u8]>, patch, expected: &str| {
             let new = new.map(|new| Bytes(new.to_vec()));
             let expected_sha256 = Some(expected.to_owned());
-            run(Input { operation, old: Bytes(b"version one".to_vec()), new, patch, expected_sha256 }, &Context::default()).unwrap()
+            run(
+                Input { operation, old: Bytes(b"version one".to_vec()), new, patch, expected_sha256 },
+                &Context::default(),
+            )
+            .unwrap()
         };
         let made = image(Operation::Diff, Some(b"version two"), None, &"00".repeat(32));
         assert!(!made.verified);

@@ -75,7 +75,10 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         series.push(Series { scale: *scale, values: standardise(&sums, first_month, with_evaporation)? });
     }
     let Some(first) = series.first() else {
-        return Err(Failure::no_answer(NoAnswer::TooFew, format!("a scale needs {LEAST_YEARS} years and its own months before")));
+        return Err(Failure::no_answer(
+            NoAnswer::TooFew,
+            format!("a scale needs {LEAST_YEARS} years and its own months before"),
+        ));
     };
     if series.iter().flat_map(|series| &series.values).any(|value| value.abs() >= MOST) {
         cx.warn(format!("clipped: some indices are beyond ±{MOST}"));
@@ -123,7 +126,8 @@ fn standardise(sums: &[f64], first_month: usize, with_evaporation: bool) -> Resu
         let fitted = if with_evaporation { fit::log_logistic(&of_month) } else { fit::gamma(&of_month) };
         let calendar = (first_month + month) % 12 + 1;
         let standardised = fitted.ok_or_else(|| {
-            let message = format!("the sums of month {calendar} vary too little, or too few are above 0, for a distribution");
+            let message =
+                format!("the sums of month {calendar} vary too little, or too few are above 0, for a distribution");
             Failure::no_answer(NoAnswer::Singular, message)
         })?;
         for (index, sum) in indices.iter_mut().skip(month).step_by(12).zip(of_month) {

@@ -133,7 +133,11 @@ fn gev(values: &[f64]) -> Option<Fitted> {
     let moments = l_moments(values)?;
     // L-skewness falls as k grows; see equation A.53 of Hosking and Wallis.
     let skewness = |k: f64| {
-        if k.abs() < SMALL { 0.169_925_001_442_312_4 } else { 2.0 * (1.0 - 3_f64.powf(-k)) / (1.0 - 2_f64.powf(-k)) - 3.0 }
+        if k.abs() < SMALL {
+            0.169_925_001_442_312_4
+        } else {
+            2.0 * (1.0 - 3_f64.powf(-k)) / (1.0 - 2_f64.powf(-k)) - 3.0
+        }
     };
     if !(skewness(SHAPES.1)..skewness(SHAPES.0)).contains(&moments.t3) {
         return None;

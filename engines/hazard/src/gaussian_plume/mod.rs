@@ -95,7 +95,8 @@ impl Plume {
 
     /// Distance and value of the greatest concentration.
     fn greatest(&self) -> (f64, f64) {
-        let best = (0..=STEPS).map(distance).max_by(|one, two| self.concentration(*one).total_cmp(&self.concentration(*two)));
+        let best =
+            (0..=STEPS).map(distance).max_by(|one, two| self.concentration(*one).total_cmp(&self.concentration(*two)));
         let best = best.unwrap_or(NEAR);
         let step = (FAR / NEAR).powf(1.0 / STEPS as f64);
         let (mut low, mut high) = ((best / step).max(NEAR), (best * step).min(FAR));
@@ -110,7 +111,11 @@ impl Plume {
             }
         }
         let middle = (low + high) / 2.0;
-        if self.concentration(middle) >= self.concentration(best) { (middle, self.concentration(middle)) } else { (best, self.concentration(best)) }
+        if self.concentration(middle) >= self.concentration(best) {
+            (middle, self.concentration(middle))
+        } else {
+            (best, self.concentration(best))
+        }
     }
 
     /// Distances between which a threshold is reached, around that of the greatest concentration.

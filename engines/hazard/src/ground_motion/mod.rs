@@ -105,7 +105,8 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         let rjb = site.rjb_km.unwrap_or((epicentral - half).max(0.0));
         far += usize::from(!DISTANCES.contains(&rjb));
         let vs30 = site.vs30_m_s.unwrap_or(DEFAULT_VELOCITY);
-        let (one, sigmas) = shake(site, &Scenario { magnitude: input.magnitude_mw, event, rjb, vs30 }, &input.periods_s)?;
+        let (one, sigmas) =
+            shake(site, &Scenario { magnitude: input.magnitude_mw, event, rjb, vs30 }, &input.periods_s)?;
         shaking.push(one);
         if nearest.as_ref().is_none_or(|(least, _)| rjb < *least) {
             nearest = Some((rjb, sigmas));

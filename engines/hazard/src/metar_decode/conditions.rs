@@ -75,7 +75,8 @@ impl Conditions {
             return true;
         }
         let amounts = ["FEW", "SCT", "BKN", "OVC", "VV", "///"];
-        let Some((amount, rest)) = amounts.iter().find_map(|amount| Some((*amount, group.strip_prefix(amount)?))) else {
+        let Some((amount, rest)) = amounts.iter().find_map(|amount| Some((*amount, group.strip_prefix(amount)?)))
+        else {
             return false;
         };
         let Some((base, kind)) = rest.split_at_checked(3) else { return false };
@@ -132,9 +133,9 @@ impl Conditions {
 
 /// Directions between which the wind varies, such as `180V240`.
 fn is_variation(group: &str) -> bool {
-    group.split_once('V').is_some_and(|(from, to)| {
-        from.len() == 3 && to.len() == 3 && whole(from).is_some() && whole(to).is_some()
-    })
+    group
+        .split_once('V')
+        .is_some_and(|(from, to)| from.len() == 3 && to.len() == 3 && whole(from).is_some() && whole(to).is_some())
 }
 
 /// Statute miles such as `10SM`, `1/4SM`, `M1/4SM`, `P6SM`, as metres.
@@ -154,7 +155,8 @@ fn kilometres(group: &str) -> Option<f64> {
 /// Four digits, with a direction or `NDV`.
 fn metres(group: &str) -> Option<f64> {
     let (digits, rest) = group.split_at_checked(4)?;
-    let metres = whole(digits).filter(|_| matches!(rest, "" | "NDV" | "N" | "NE" | "E" | "SE" | "S" | "SW" | "W" | "NW"))?;
+    let metres =
+        whole(digits).filter(|_| matches!(rest, "" | "NDV" | "N" | "NE" | "E" | "SE" | "S" | "SW" | "W" | "NW"))?;
     Some(if metres >= 9999.0 { FAR } else { metres })
 }
 
@@ -165,8 +167,12 @@ mod tests {
     #[test]
     fn the_category_changes_at_its_breakpoints() {
         let category = |feet: f64, miles: f64| {
-            let conditions =
-                Conditions { ceiling: Some(feet * FOOT), visibility: Some(miles * MILE), clouds: true, ..Conditions::default() };
+            let conditions = Conditions {
+                ceiling: Some(feet * FOOT),
+                visibility: Some(miles * MILE),
+                clouds: true,
+                ..Conditions::default()
+            };
             conditions.category().unwrap()
         };
         assert_eq!(category(400.0, 10.0), FlightCategory::Lifr);

@@ -216,7 +216,13 @@ fn is_skipped(group: &str, groups: &mut Groups<'_>) -> bool {
 }
 
 /// Reads a change group or forecast period that begins with `word`.
-fn trend(word: &str, groups: &mut Groups<'_>, calendar: Option<Calendar>, unread: &mut Vec<String>, cx: &Context) -> Value {
+fn trend(
+    word: &str,
+    groups: &mut Groups<'_>,
+    calendar: Option<Calendar>,
+    unread: &mut Vec<String>,
+    cx: &Context,
+) -> Value {
     let mut trend = Map::new();
     let (mut kind, mut period) = (word.to_owned(), None);
     if let Some(percent) = word.strip_prefix("PROB").and_then(whole) {
@@ -273,7 +279,9 @@ mod tests {
 
     #[test]
     fn a_report_of_the_icao_form_is_read() {
-        let output = decode("SPECI EGLL 041050Z 24015KMH 200V280 0800 R27L/1000U -SHRA FG BKN003 OVC010CB M01/M02 Q0995 TEMPO 3000 +TSRA");
+        let output = decode(
+            "SPECI EGLL 041050Z 24015KMH 200V280 0800 R27L/1000U -SHRA FG BKN003 OVC010CB M01/M02 Q0995 TEMPO 3000 +TSRA",
+        );
         assert_eq!(output.time.unwrap().to_string(), "2026-11-04T10:50:00Z");
         assert_eq!((output.temperature_deg_c, output.dew_point_deg_c), (Some(-1.0), Some(-2.0)));
         assert_eq!(output.visibility_m, Some(800.0));

@@ -54,7 +54,9 @@ pub fn period(group: &str) -> Option<(DayTime, DayTime)> {
 }
 
 fn six(digits: &str) -> Option<DayTime> {
-    let part = |from: usize| digits.get(from..from + 2).filter(|two| two.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok();
+    let part = |from: usize| {
+        digits.get(from..from + 2).filter(|two| two.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()
+    };
     let at = DayTime { day: part(0)?, hour: part(2)?, minute: part(4)? };
     let within = (1..=31).contains(&at.day) && at.minute < 60 && (at.hour < 24 || (at.hour == 24 && at.minute == 0));
     within.then_some(at)

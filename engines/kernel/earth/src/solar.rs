@@ -136,8 +136,7 @@ impl Day {
         for _ in 0..ROUNDS {
             let sun = sun(at);
             let declination = sun.declination.to_radians();
-            let cosine =
-                (zenith.to_radians().cos() - lat.sin() * declination.sin()) / (lat.cos() * declination.cos());
+            let cosine = (zenith.to_radians().cos() - lat.sin() * declination.sin()) / (lat.cos() * declination.cos());
             if !(-1.0..=1.0).contains(&cosine) {
                 return None;
             }
