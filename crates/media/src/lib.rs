@@ -29,6 +29,7 @@ pub mod metadata;
 mod png;
 pub mod rgb;
 pub mod segments;
+#[cfg(feature = "decode")]
 mod shrink;
 #[cfg(feature = "sketch")]
 pub mod sketch;

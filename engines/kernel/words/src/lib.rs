@@ -1,0 +1,3 @@
+//! Words: tokens, stems, similarity, extraction, versions: what engines of several families compute with.
+
+#![warn(missing_docs)]

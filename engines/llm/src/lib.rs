@@ -1,0 +1,5 @@
+//! Engines of the family llm. LLM & retrieval: q156 to q166.
+
+#![warn(missing_docs)]
+
+muster_engine::family!("llm";);
