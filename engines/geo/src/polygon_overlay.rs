@@ -3,8 +3,12 @@
 use geo::BooleanOps;
 use muster_engine::prelude::*;
 
-use crate::planar::{of_geo, to_geo};
+use crate::bounds::at_most;
+use crate::planar::{of_geo, snapped, to_geo};
 use crate::shape::{Geometry, Position, measure, middle};
+
+/// Positions of both layers together.
+const MAX_POSITIONS: usize = 20_000;
 
 /// An operation on two sets.
 #[derive(Words, Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,18 +49,20 @@ pub fn run(input: Input, _: &Context) -> Result<Output, Failure> {
     let b = Geometry::polygons_of_field(&["b"], &input.b)?;
     let centre = middle(&a.iter().flatten().flatten().copied().collect::<Vec<Position>>()).lon;
     let (left, right) = (to_geo(&a, centre), to_geo(&b, centre));
-    // Layers may overlap themselves and have any orientation; a union with nothing makes them plain.
+    let positions = [&a, &b].map(|layer| layer.iter().flatten().map(Vec::len).sum::<usize>());
+    at_most(positions.iter().sum(), MAX_POSITIONS, "positions")?;
+    let inputs = [&left, &right];
+    // Layers may overlap themselves; a union with nothing makes them plain.
     let nothing = geo::MultiPolygon(Vec::new());
-    let (left, right) = (left.union(&nothing), right.union(&nothing));
-    let both = snapped(left.intersection(&right), &left, &right);
+    let area_of = |result| measure(&of_geo(snapped(result, &inputs))).0;
+    let (area_a, area_b) = (area_of(left.union(&nothing)), area_of(right.union(&nothing)));
+    let common = area_of(left.intersection(&right));
     let result = match input.operation {
-        Operation::Union => snapped(left.union(&right), &left, &right),
-        Operation::Intersection => both.clone(),
-        Operation::Difference => snapped(left.difference(&right), &left, &right),
-        Operation::Xor => snapped(left.xor(&right), &left, &right),
+        Operation::Union => left.union(&right),
+        Operation::Intersection => left.intersection(&right),
+        Operation::Difference => left.difference(&right),
+        Operation::Xor => left.xor(&right),
     };
-    let area_of = |polygons| measure(&of_geo(polygons)).0;
-    let (area_a, area_b, common) = (area_of(snapped(left.clone(), &left, &right)), area_of(snapped(right.clone(), &right, &left)), area_of(both));
     let share = |part: f64, whole: f64| if whole > 0.0 { (part / whole).clamp(0.0, 1.0) } else { 0.0 };
     let (share_of_a, share_of_b) = match input.operation {
         Operation::Union => (share(area_a, area_a), share(area_b, area_b)),
@@ -64,7 +70,7 @@ pub fn run(input: Input, _: &Context) -> Result<Output, Failure> {
         Operation::Difference => (share(area_a - common, area_a), 0.0),
         Operation::Xor => (share(area_a - common, area_a), share(area_b - common, area_b)),
     };
-    let polygons = of_geo(result);
+    let polygons = of_geo(snapped(result, &inputs));
     let (area, _) = measure(&polygons);
     Ok(Output { geometry: Geometry::of_polygons(polygons).to_json(), area_m2: area, share_of_a, share_of_b })
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use muster_engine::prelude::*;
 use muster_kernel_choice::Graph;
-use muster_kernel_numeric::Sampler;
+use muster_kernel_numeric::sample::Sampler;
 use petgraph::unionfind::UnionFind;
 
 use crate::bounds::{at_most, edge_problem, unknown_node};

@@ -47,6 +47,12 @@ fn q(sin_lat: f64) -> f64 {
     (1.0 - E2) * (sin_lat / (1.0 - es * es) + es.atanh() / e)
 }
 
+/// Returns the area in square metres between two parallels and two meridians that are `width` degrees apart.
+pub fn box_area(south: f64, north: f64, width: f64) -> f64 {
+    let part = |lat: f64| q(lat.to_radians().sin());
+    EQUATORIAL_RADIUS_M * EQUATORIAL_RADIUS_M / 2.0 * width.to_radians() * (part(north) - part(south))
+}
+
 impl EqualArea {
     /// Creates the plane around a position. At a pole the scale along axes is that of the sphere of equal area.
     pub fn new(centre: LatLon) -> Self {
@@ -122,6 +128,12 @@ mod tests {
 
     const LAEA: [f64; 2] = [-965_914.616_238_862_3, -1_056_842.300_192_973_3];
     const AEQD: [f64; 2] = [-968_118.598_072_519_8, -1_058_755.515_597_196];
+
+    #[test]
+    fn all_boxes_together_are_the_ellipsoid() {
+        let whole = box_area(-90.0, 10.0, 360.0) + box_area(10.0, 90.0, 360.0);
+        assert!((whole / crate::AREA_M2 - 1.0).abs() < 1e-12, "{whole}");
+    }
 
     proptest! {
         #[test]
