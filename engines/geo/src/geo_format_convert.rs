@@ -2,7 +2,7 @@
 
 use muster_engine::prelude::*;
 
-use crate::formats::{Feature, csv, geojson, gpx, kml, wkt, xml};
+use crate::formats::{Feature, csv, geojson, gpx, kml, sorted, wkt, xml};
 
 const MAX_BYTES: usize = 8 << 20;
 const MAX_FEATURES: usize = 50_000;
@@ -55,7 +55,7 @@ pub struct Output {
     warnings: Vec<String>,
 }
 
-/// Reads features and writes them in another format. What the other format cannot hold is named in `warnings`.
+/// Reads features and writes them in another format, properties in the order of their names. What the other format cannot hold is named in `warnings`.
 ///
 /// # Errors
 /// What cannot be read in its format.
@@ -77,6 +77,13 @@ pub fn run(input: Input, _: &Context) -> Result<Output, Failure> {
     if features.len() > MAX_FEATURES {
         return Err(Failure::too_large(format!("at most {MAX_FEATURES} features are taken, and there are {}", features.len())));
     }
+    let features: Vec<Feature> = features
+        .into_iter()
+        .map(|feature| match sorted(Value::Object(feature.properties)) {
+            Value::Object(properties) => Feature { properties, ..feature },
+            _ => Feature { properties: Map::new(), ..feature },
+        })
+        .collect();
     let content = match input.to {
         WrittenFormat::Geojson => geojson::write(&features),
         WrittenFormat::Wkt => wkt::write(&features, &mut warnings),

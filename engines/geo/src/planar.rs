@@ -36,6 +36,14 @@ pub(crate) fn to_geo(polygons: &[Vec<Vec<Position>>], near: f64) -> MultiPolygon
     MultiPolygon(polygons.iter().map(convert).collect())
 }
 
+/// Returns the rings of polygons as they are, with longitudes beyond 180 degrees: for measures, which vertices added by a
+/// cut would change.
+pub(crate) fn uncut(polygons: &MultiPolygon) -> Vec<Vec<Vec<Position>>> {
+    let ring = |line: &LineString| line.0.iter().map(|at| [at.x, at.y]).collect();
+    let rings = |polygon: &Polygon| std::iter::once(polygon.exterior()).chain(polygon.interiors()).map(ring).collect();
+    polygons.iter().map(rings).collect()
+}
+
 /// Converts polygons back: outer rings counter-clockwise, cut at the antimeridian (RFC 7946, 3.1.9), with longitudes
 /// within 180 degrees.
 pub(crate) fn of_geo(polygons: MultiPolygon) -> Vec<Vec<Vec<Position>>> {

@@ -4,7 +4,7 @@ use geo::BooleanOps;
 use muster_engine::prelude::*;
 
 use crate::bounds::at_most;
-use crate::planar::{of_geo, snapped, to_geo};
+use crate::planar::{of_geo, snapped, to_geo, uncut};
 use crate::shape::{Geometry, Position, measure, middle};
 
 /// Positions of both layers together.
@@ -54,7 +54,7 @@ pub fn run(input: Input, _: &Context) -> Result<Output, Failure> {
     let inputs = [&left, &right];
     // Layers may overlap themselves; a union with nothing makes them plain.
     let nothing = geo::MultiPolygon(Vec::new());
-    let area_of = |result| measure(&of_geo(snapped(result, &inputs))).0;
+    let area_of = |result| measure(&uncut(&snapped(result, &inputs))).0;
     let (area_a, area_b) = (area_of(left.union(&nothing)), area_of(right.union(&nothing)));
     let common = area_of(left.intersection(&right));
     let result = match input.operation {
@@ -70,7 +70,8 @@ pub fn run(input: Input, _: &Context) -> Result<Output, Failure> {
         Operation::Difference => (share(area_a - common, area_a), 0.0),
         Operation::Xor => (share(area_a - common, area_a), share(area_b - common, area_b)),
     };
-    let polygons = of_geo(snapped(result, &inputs));
-    let (area, _) = measure(&polygons);
+    let result = snapped(result, &inputs);
+    let (area, _) = measure(&uncut(&result));
+    let polygons = of_geo(result);
     Ok(Output { geometry: Geometry::of_polygons(polygons).to_json(), area_m2: area, share_of_a, share_of_b })
 }

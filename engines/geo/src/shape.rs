@@ -142,15 +142,15 @@ impl Geometry {
     /// Writes the geometry.
     pub(crate) fn to_json(&self) -> Value {
         match self {
-            Self::Point(position) => json!({ "type": "Point", "coordinates": position }),
-            Self::MultiPoint(positions) => json!({ "type": "MultiPoint", "coordinates": positions }),
-            Self::LineString(positions) => json!({ "type": "LineString", "coordinates": positions }),
-            Self::MultiLineString(lines) => json!({ "type": "MultiLineString", "coordinates": lines }),
-            Self::Polygon(rings) => json!({ "type": "Polygon", "coordinates": rings }),
-            Self::MultiPolygon(polygons) => json!({ "type": "MultiPolygon", "coordinates": polygons }),
+            Self::Point(position) => json!({ "coordinates": position, "type": "Point" }),
+            Self::MultiPoint(positions) => json!({ "coordinates": positions, "type": "MultiPoint" }),
+            Self::LineString(positions) => json!({ "coordinates": positions, "type": "LineString" }),
+            Self::MultiLineString(lines) => json!({ "coordinates": lines, "type": "MultiLineString" }),
+            Self::Polygon(rings) => json!({ "coordinates": rings, "type": "Polygon" }),
+            Self::MultiPolygon(polygons) => json!({ "coordinates": polygons, "type": "MultiPolygon" }),
             Self::Collection(members) => {
                 let members: Vec<Value> = members.iter().map(Self::to_json).collect();
-                json!({ "type": "GeometryCollection", "geometries": members })
+                json!({ "geometries": members, "type": "GeometryCollection" })
             }
         }
     }

@@ -43,8 +43,8 @@ pub(crate) fn write(features: &[Feature]) -> Result<String, String> {
         .iter()
         .map(|feature| {
             let geometry = feature.geometry.as_ref().map_or(Value::Null, Geometry::to_json);
-            json!({ "type": "Feature", "geometry": geometry, "properties": feature.properties })
+            json!({ "geometry": geometry, "properties": feature.properties, "type": "Feature" })
         })
         .collect();
-    Ok(json!({ "type": "FeatureCollection", "features": features }).to_string())
+    Ok(json!({ "features": features, "type": "FeatureCollection" }).to_string())
 }

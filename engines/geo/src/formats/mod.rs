@@ -7,6 +7,8 @@ pub(crate) mod kml;
 pub(crate) mod wkt;
 pub(crate) mod xml;
 
+use std::collections::BTreeMap;
+
 use muster_engine::prelude::*;
 
 use crate::shape::Geometry;
@@ -16,6 +18,18 @@ use crate::shape::Geometry;
 pub(crate) struct Feature {
     pub(crate) geometry: Option<Geometry>,
     pub(crate) properties: Map<String, Value>,
+}
+
+/// Sorts the members of all objects, so that what is written does not depend on how objects are kept.
+pub(crate) fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let members: BTreeMap<String, Value> = members.into_iter().collect();
+            members.into_iter().map(|(name, value)| (name, sorted(value))).collect()
+        }
+        Value::Array(items) => items.into_iter().map(sorted).collect(),
+        other => other,
+    }
 }
 
 /// Returns a property as a text.
