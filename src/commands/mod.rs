@@ -1,10 +1,11 @@
 //! What commands do with the server's own parts inside their process: the other side of [`muster_cli::LocalServer`].
 
 mod doctor;
+mod engine;
 mod identity;
 mod serve;
 
-use std::io::{stdin, stdout};
+use std::io::{BufRead, Write, stdin, stdout};
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -12,8 +13,8 @@ use std::process::Command;
 use std::sync::Arc;
 
 use muster_cli::{
-    CheckedManifest, EngineWorkerArgs, Finding, KeysCommand, LocalServer, MissingFiles, OfflineArgs, ServeArgs,
-    ServiceAccountsCommand, Settings, SigningCommand, TeamsCommand, UsersCommand,
+    CheckedManifest, EngineRunArgs, EngineSampleArgs, EngineWorkerArgs, Finding, KeysCommand, LocalServer,
+    MissingFiles, OfflineArgs, ServeArgs, ServiceAccountsCommand, Settings, SigningCommand, TeamsCommand, UsersCommand,
 };
 use muster_clinical::{Defect, Knowledge, Problem};
 use muster_core::Clock;
@@ -41,6 +42,14 @@ impl LocalServer for Server {
         let limits = WorkerLimits { memory_mib, cpu_seconds, sandbox: sandbox.parse()?, workspace, languages };
         let programs = Programs { engines: muster_engines::by_number, jobs: crate::pictures::JOBS };
         run_worker(limits, programs, stdin(), stdout()).map_err(|error| error.to_string())
+    }
+
+    fn run_engine(&self, args: &EngineRunArgs, input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), String> {
+        engine::run(args, input, output)
+    }
+
+    fn sample_engine(&self, args: &EngineSampleArgs, output: &mut dyn Write) -> Result<(), String> {
+        engine::sample(args, output)
     }
 
     fn run_offline(&self, args: &OfflineArgs) -> Result<(), String> {

@@ -3,7 +3,8 @@
 //! A member's name on the wire is its Rust name without its unit: `wind_speed_km_h` is `wind_speed`. `r#type` is `type`.
 //! Names that end like a unit in the catalogue itself, such as `max_tokens`, stay as they are. `units.rs` has both tables.
 //!
-//! Attributes of a member: `#[wire(name = "…")]` names it, `#[wire(skip)]` leaves it out of an output. Attributes of an
+//! Attributes of a member: `#[wire(name = "…")]` names it, `#[wire(skip)]` leaves it out of an output,
+//! `#[wire(extra)]` writes it beside what the catalogue declares. Attributes of an
 //! enum that derives `Words`: `#[wire(case = "snake" | "kebab" | "lower" | "upper" | "pascal")]`, `snake` if absent; of
 //! its variant: `#[wire(name = "…")]`.
 

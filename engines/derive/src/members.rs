@@ -15,6 +15,8 @@ pub(crate) struct Member<'a> {
     /// Spelling of the unit that was taken off the name.
     pub(crate) unit: Option<&'static str>,
     pub(crate) skip: bool,
+    /// Whether it is no part of the shape.
+    pub(crate) extra: bool,
 }
 
 /// The attribute `#[wire(…)]`.
@@ -23,6 +25,7 @@ pub(crate) struct Wire {
     pub(crate) name: Option<String>,
     pub(crate) case: Option<LitStr>,
     pub(crate) skip: bool,
+    pub(crate) extra: bool,
 }
 
 impl Wire {
@@ -36,8 +39,10 @@ impl Wire {
                     wire.case = Some(meta.value()?.parse()?);
                 } else if meta.path.is_ident("skip") {
                     wire.skip = true;
+                } else if meta.path.is_ident("extra") {
+                    wire.extra = true;
                 } else {
-                    return Err(meta.error("known are `name`, `case` and `skip`"));
+                    return Err(meta.error("known are `name`, `case`, `skip` and `extra`"));
                 }
                 Ok(())
             })?;
@@ -73,7 +78,7 @@ pub(crate) fn members(item: &DeriveInput) -> Result<Vec<Member<'_>>> {
             Some(kind) => (kind, true),
             None => (&field.ty, false),
         };
-        members.push(Member { ident, kind, optional, wire, unit, skip: attribute.skip });
+        members.push(Member { ident, kind, optional, wire, unit, skip: attribute.skip, extra: attribute.extra });
     }
     Ok(members)
 }

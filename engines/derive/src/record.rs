@@ -8,8 +8,8 @@ use crate::members::{Member, members};
 
 pub(crate) fn input(item: &DeriveInput) -> Result<TokenStream> {
     let members = members(item)?;
-    if let Some(skipped) = members.iter().find(|member| member.skip) {
-        return Err(Error::new_spanned(skipped.ident, "a member of an input cannot be skipped"));
+    if let Some(special) = members.iter().find(|member| member.skip || member.extra) {
+        return Err(Error::new_spanned(special.ident, "a member of an input is neither skipped nor extra"));
     }
     let name = &item.ident;
     let (generics, arguments, bounds) = item.generics.split_for_impl();
@@ -69,7 +69,7 @@ pub(crate) fn output(item: &DeriveInput) -> Result<TokenStream> {
 }
 
 fn shape(members: &[Member<'_>], of: &TokenStream) -> TokenStream {
-    let members = members.iter().map(|member| {
+    let members = members.iter().filter(|member| !member.extra).map(|member| {
         let (wire, kind, optional) = (&member.wire, member.kind, member.optional);
         let unit = match member.unit {
             Some(unit) => quote!(::core::option::Option::Some(#unit)),

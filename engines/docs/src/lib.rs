@@ -2,4 +2,9 @@
 
 #![warn(missing_docs)]
 
-muster_engine::family!("docs";);
+mod document_render;
+
+muster_engine::family!(
+    "docs";
+    245 document_render,
+);

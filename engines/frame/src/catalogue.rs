@@ -173,6 +173,25 @@ mod tests {
     }
 
     #[test]
+    fn the_vendored_vectors_are_those_of_the_shared_catalogue() {
+        let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let json = |path: &Path| -> Option<Vec<Value>> {
+            Some(serde_json::from_str(&std::fs::read_to_string(path).ok()?).unwrap())
+        };
+        let vendored =
+            |(family, _): &(&str, &str)| json(&own.join(format!("../catalogue/vectors/{family}.json"))).unwrap();
+        let vendored: Vec<Value> = FILES.iter().flat_map(vendored).collect();
+        assert_eq!(vendored.len(), 247);
+        let Some(shared) = json(&own.join("../../../shared/catalogue/vectors.json")) else {
+            println!("skipped: the shared catalogue is not beside the repository, so the vectors are not compared");
+            return;
+        };
+        for vector in shared {
+            assert!(vendored.contains(&vector), "{}", vector["engine"]);
+        }
+    }
+
+    #[test]
     fn the_vendored_files_agree_with_the_shared_catalogue() {
         let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/catalogue/engines.toml");
         let Ok(text) = std::fs::read_to_string(&shared) else {

@@ -48,6 +48,16 @@ pub enum Cost {
     Long,
 }
 
+impl Cost {
+    /// Returns the name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Short => "short",
+            Self::Long => "long",
+        }
+    }
+}
+
 /// Data that an engine contains.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -146,6 +156,20 @@ impl Engine {
             shapes: None,
             fields: OnceLock::new(),
         }
+    }
+
+    /// Sets the input fields.
+    #[must_use]
+    pub const fn with_inputs(mut self, inputs: &'static [&'static str]) -> Self {
+        self.inputs = inputs;
+        self
+    }
+
+    /// Sets how long a call may take.
+    #[must_use]
+    pub const fn with_cost(mut self, cost: Cost) -> Self {
+        self.cost = cost;
+        self
     }
 
     /// Returns the parsed fields. Those of a registered engine all follow the grammar: a test parses them.

@@ -119,6 +119,21 @@ impl FamilyEngines {
         self.engines.get_or_init(|| catalogue::engines(self.catalogue, self.functions).unwrap_or_default())
     }
 
+    /// Returns the engine with this number.
+    pub fn by_number(&'static self, number: u16) -> Option<&'static Engine> {
+        self.engines().iter().find(|engine| engine.number == number)
+    }
+
+    /// Validates the input and runs the engine with this number.
+    ///
+    /// # Errors
+    /// Those of the engine, or `Internal` if it is not registered.
+    pub fn run(&'static self, number: u16, input: Value, context: &Context) -> Result<Value, Failure> {
+        let engine = self.by_number(number);
+        let engine = engine.ok_or_else(|| Failure::internal(format!("q{number} is not in {}", self.name)))?;
+        engine.run(input, context)
+    }
+
     /// Returns the text of the catalogue.
     pub fn catalogue(&self) -> &'static str {
         self.catalogue

@@ -20,8 +20,9 @@ pub mod grammar;
 pub mod language_data;
 pub mod need;
 pub mod prelude;
+pub mod sample;
 pub mod stack;
-#[cfg(feature = "testing")]
+#[cfg(feature = "test-world")]
 pub mod testing;
 mod units;
 pub mod vector;

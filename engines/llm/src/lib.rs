@@ -2,4 +2,9 @@
 
 #![warn(missing_docs)]
 
-muster_engine::family!("llm";);
+mod translate;
+
+muster_engine::family!(
+    "llm";
+    165 translate,
+);

@@ -2,4 +2,11 @@
 
 #![warn(missing_docs)]
 
-muster_engine::family!("platform";);
+mod log_patterns;
+mod slo_burn;
+
+muster_engine::family!(
+    "platform";
+    58 log_patterns,
+    59 slo_burn,
+);

@@ -2,4 +2,13 @@
 
 #![warn(missing_docs)]
 
-muster_engine::family!("text";);
+mod language_detect;
+mod string_similarity;
+mod template_render;
+
+muster_engine::family!(
+    "text";
+    167 language_detect,
+    171 string_similarity,
+    185 template_render,
+);

@@ -30,16 +30,20 @@ use serde_json::Value;
 
 pub use cases::cases_hold;
 pub use golden::golden_digests_hold;
-pub use random::{random_input, random_inputs_end};
+pub use random::random_inputs_end;
 
 use crate::grammar::{parse_input, parse_output};
 use crate::wire::{input_differences, output_differences};
 use crate::{Context, Engine, Failure, FamilyEngines, LanguageData, Nature, catalogue};
 
-/// Defines the tests of a family; the argument is the static that [`family!`](crate::family) defines.
+/// Defines the tests of a family; the argument is the static that [`family!`](crate::family) defines. Engines whose
+/// published cases are tests beside their code follow as `; cases_in_code 58, 59`.
 #[macro_export]
 macro_rules! family_tests {
     ($family:expr) => {
+        $crate::family_tests!($family; cases_in_code);
+    };
+    ($family:expr; cases_in_code $($number:literal),*) => {
         #[test]
         fn engines_are_those_of_the_catalogue() {
             $crate::testing::engines_are_those_of_the_catalogue(&$family);
@@ -58,7 +62,7 @@ macro_rules! family_tests {
         #[test]
         fn cases_hold() {
             let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/cases");
-            $crate::testing::cases_hold(&$family, folder.as_ref());
+            $crate::testing::cases_hold(&$family, folder.as_ref(), &[$($number),*]);
         }
 
         #[test]

@@ -1,6 +1,6 @@
 //! Readers of JSON values.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -234,6 +234,27 @@ impl<T: FromValue> FromValue for BTreeMap<String, T> {
             Err(mismatch) => Err(mismatch.within(name)),
         };
         members.into_iter().map(read).collect()
+    }
+}
+
+/// For what is looked up only: an output must not follow the order of hashes.
+impl<T: FromValue> FromValue for HashMap<String, T> {
+    fn shape() -> Shape {
+        Shape::Map(Box::new(T::shape()))
+    }
+
+    fn from_value(value: Value) -> Result<Self, Mismatch> {
+        BTreeMap::from_value(value).map(Self::from_iter)
+    }
+}
+
+impl<T: FromValue + Ord> FromValue for BTreeSet<T> {
+    fn shape() -> Shape {
+        Shape::Array(Box::new(T::shape()))
+    }
+
+    fn from_value(value: Value) -> Result<Self, Mismatch> {
+        Vec::from_value(value).map(Self::from_iter)
     }
 }
 

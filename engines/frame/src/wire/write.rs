@@ -1,7 +1,7 @@
 //! Writers of JSON values.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -104,6 +104,16 @@ impl<K: Into<String>, T: ToValue> ToValue for BTreeMap<K, T> {
 
     fn to_value(self) -> Value {
         Value::Object(self.into_iter().map(|(name, item)| (name.into(), item.to_value())).collect())
+    }
+}
+
+impl<T: ToValue + Ord> ToValue for BTreeSet<T> {
+    fn shape() -> Shape {
+        Shape::Array(Box::new(T::shape()))
+    }
+
+    fn to_value(self) -> Value {
+        self.into_iter().map(T::to_value).collect()
     }
 }
 
