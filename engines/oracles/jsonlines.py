@@ -5,19 +5,22 @@ one that computes the expected part of the output with a package. `None` in it s
 """
 import json
 import math
+import os
 import subprocess
 import sys
 
 import numpy as np
 
-COUNT = 200
+COUNT = int(os.environ.get("MUSTER_ORACLE_COUNT", "200"))
 
 
 class Engines:
-    """The example program `lines` of a family."""
+    """The example program `<family>_lines`; `MUSTER_LINES` names one that is built already."""
 
     def __init__(self, family):
-        command = ["cargo", "run", "--quiet", "--package", f"muster-engines-{family}", "--example", "lines"]
+        ready = os.environ.get("MUSTER_LINES")
+        command = [ready] if ready else [
+            "cargo", "run", "--quiet", "--release", "--package", f"muster-engines-{family}", "--example", f"{family}_lines"]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def run(self, number, value):
@@ -76,7 +79,7 @@ def main(family, oracles):
         if only and number not in only:
             continue
         worst, where, compared, refused = 0.0, "", 0, 0
-        for at in range(oracle.get("count", COUNT)):
+        for at in range(min(oracle.get("count", COUNT), COUNT)):
             value = plain(oracle["sample"](np.random.default_rng([number, at])))
             answer = engines.run(number, value)
             if "failure" in answer:

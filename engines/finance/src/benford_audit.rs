@@ -116,7 +116,12 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     let conformity = BANDS.iter().find(|(limit, _)| mad <= *limit).map_or("nonconformity", |(_, name)| name);
     let round = amounts.iter().filter(|x| **x != 0.0 && **x % 100.0 == 0.0).count();
     Ok(Output {
-        first_digit: FirstDigit { chi_square, p: dist::chi2_sf(chi_square, 8.0), mad, conformity: conformity.to_owned() },
+        first_digit: FirstDigit {
+            chi_square,
+            p: dist::chi2_sf(chi_square, 8.0),
+            mad,
+            conformity: conformity.to_owned(),
+        },
         digits,
         duplicates: duplicates(amounts, input.keys.as_deref(), cx),
         round_share: round as f64 / n,

@@ -96,7 +96,9 @@ struct Factor {
 }
 
 fn factor(kind: &str, unit: &str) -> Option<Factor> {
-    let line = FACTORS.lines().find_map(|line| line.strip_prefix(kind)?.strip_prefix(',')?.strip_prefix(unit)?.strip_prefix(','))?;
+    let line = FACTORS
+        .lines()
+        .find_map(|line| line.strip_prefix(kind)?.strip_prefix(',')?.strip_prefix(unit)?.strip_prefix(','))?;
     let (kg, review) = line.split_once(',')?;
     Some(Factor { kg: kg.parse().ok()?, reviewed: review == "two-sources" })
 }

@@ -189,7 +189,10 @@ fn pairs(
         let chosen = if rows.len().max(columns.len()) <= MAX_ASSIGNED {
             best(&component, &rows, &columns)
         } else {
-            cx.warn(format!("greedy: {} entries could match one another, so the best pairs were taken in turn", rows.len()));
+            cx.warn(format!(
+                "greedy: {} entries could match one another, so the best pairs were taken in turn",
+                rows.len()
+            ));
             greedy(component)
         };
         for (i, j, score) in chosen {
@@ -286,8 +289,7 @@ fn groups(
             .collect();
         near.sort_by_key(|j| many.get(*j).map(|m| m.day));
         let amounts: Vec<Decimal> = near.iter().filter_map(|j| many.get(*j)).map(|m| m.amount).collect();
-        let found = (2..=limit.min(near.len()))
-            .find_map(|size| subset(&amounts, one.amount, tolerance, size, steps));
+        let found = (2..=limit.min(near.len())).find_map(|size| subset(&amounts, one.amount, tolerance, size, steps));
         let Some(found) = found else { continue };
         one.matched = true;
         let mut ids = Vec::new();

@@ -5,8 +5,8 @@
 mod assignment;
 mod benford_audit;
 mod carbon_footprint;
-mod currency_convert;
 mod currencies;
+mod currency_convert;
 mod earned_value;
 mod flood_loss;
 mod iban;

@@ -103,11 +103,7 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
             return wrong("sd", "must be from 0 to below twice the loss");
         }
     }
-    let terms = Terms {
-        deductible: input.deductible,
-        limit: input.limit.unwrap_or(f64::INFINITY),
-        share: input.share,
-    };
+    let terms = Terms { deductible: input.deductible, limit: input.limit.unwrap_or(f64::INFINITY), share: input.share };
     let uncertain = events.iter().any(|e| e.sd.is_some_and(|sd| sd > 0.0));
     let moments: Vec<(f64, f64)> = events.iter().map(|e| net_moments(e, &terms)).collect();
     let parts: Vec<f64> = events.iter().zip(&moments).map(|(e, (mean, _))| e.rate_per_yr * mean).collect();

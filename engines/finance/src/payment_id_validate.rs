@@ -152,11 +152,8 @@ fn bic(plain: &str) -> Check {
 
 /// Luhn's sum over digits, the last one not doubled.
 fn luhn(digits: impl DoubleEndedIterator<Item = u32>) -> bool {
-    let sum: u32 = digits
-        .rev()
-        .enumerate()
-        .map(|(at, d)| if at % 2 == 0 { d } else { (2 * d) / 10 + (2 * d) % 10 })
-        .sum();
+    let sum: u32 =
+        digits.rev().enumerate().map(|(at, d)| if at % 2 == 0 { d } else { (2 * d) / 10 + (2 * d) % 10 }).sum();
     sum % 10 == 0
 }
 
@@ -189,7 +186,10 @@ fn isin(plain: &str) -> Check {
     require(digits(plain, 11..12), "an ISIN ends with a digit")?;
     let prefix = plain.get(..2).unwrap_or_default();
     // Beside countries: international securities, the euro area, substitutes of agencies.
-    let agency = matches!(prefix, "XS" | "EU" | "XA" | "XB" | "XC" | "XD" | "XF" | "XK" | "EZ" | "QS" | "CS" | "QT" | "QW" | "QY" | "QZ");
+    let agency = matches!(
+        prefix,
+        "XS" | "EU" | "XA" | "XB" | "XC" | "XD" | "XF" | "XK" | "EZ" | "QS" | "CS" | "QT" | "QW" | "QY" | "QZ"
+    );
     require(agency || iban::is_country(prefix), "an ISIN begins with a country or an agency's prefix")?;
     let expanded: Vec<u32> = plain.chars().flat_map(|c| base36(c)).collect();
     require(luhn(expanded.into_iter()), "the check digit is wrong (Luhn on letters as numbers)")

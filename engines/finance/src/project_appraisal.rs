@@ -70,8 +70,7 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         let list: Vec<String> = roots.iter().map(|r| format!("{r:.6}")).collect();
         cx.warn(format!("several_irr: the flows change sign more than once, internal rates are {}", list.join(", ")));
     }
-    let mirr =
-        mirr(&flows, input.finance_rate.unwrap_or(rate), input.reinvest_rate.unwrap_or(rate)).and_then(finite);
+    let mirr = mirr(&flows, input.finance_rate.unwrap_or(rate), input.reinvest_rate.unwrap_or(rate)).and_then(finite);
     let discounted: Vec<f64> = flows.iter().enumerate().map(|(t, f)| f * factor(rate, t)).collect();
     let (costs, benefits) = (npv(&input.costs, rate), npv(&input.benefits, rate));
     let steps = (-5..=5).map(|k| rate + f64::from(k) * 0.01).filter(|r| *r > -1.0);
@@ -115,7 +114,13 @@ fn internal_rates(flows: &[f64]) -> Vec<f64> {
     for k in 0..GRID {
         let (a, b) = (place(k), place(k + 1));
         let (fa, fb) = (value(a), value(b));
-        let root = if fa == 0.0 { Some(a) } else if fa * fb < 0.0 { brent(value, a, b, 1e-15) } else { None };
+        let root = if fa == 0.0 {
+            Some(a)
+        } else if fa * fb < 0.0 {
+            brent(value, a, b, 1e-15)
+        } else {
+            None
+        };
         roots.extend(root.map(f64::exp_m1));
     }
     // A root at the flat end of a very long flow is rounding only.

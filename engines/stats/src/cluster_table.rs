@@ -64,7 +64,9 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     }
     let mut matrix = table::matrix(&input.rows).map_err(|error| match error {
         table::TableError::Empty => Failure::invalid(&["rows"], "at least one row with one number is needed"),
-        table::TableError::Ragged(at) => Failure::invalid(&["rows", &at.to_string()], "has another width than the first row"),
+        table::TableError::Ragged(at) => {
+            Failure::invalid(&["rows", &at.to_string()], "has another width than the first row")
+        }
     })?;
     table::standardise(&mut matrix, input.standardise, 0);
     let points = Points::of(&matrix);

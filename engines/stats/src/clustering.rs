@@ -16,7 +16,8 @@ fn distance2(a: &[f64], b: &[f64]) -> f64 {
 
 impl Points {
     pub(crate) fn of(matrix: &DMatrix<f64>) -> Self {
-        Self(matrix.row_iter().map(|row| row.iter().copied().collect()).collect())
+        // 0 and −0 are one place.
+        Self(matrix.row_iter().map(|row| row.iter().map(|x| x + 0.0).collect()).collect())
     }
 
     /// Number of different points.

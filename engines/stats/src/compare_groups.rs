@@ -90,9 +90,27 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     let testable = samples.iter().all(|g| g.len() >= 3);
     let normal = testable && normality.iter().all(|p| *p >= NORMAL);
     let test = match (input.test, input.paired, groups.len()) {
-        (Test::Auto, true, _) => if normal { Test::T } else { Test::Wilcoxon },
-        (Test::Auto, false, 2) => if normal { Test::Welch } else { Test::MannWhitney },
-        (Test::Auto, false, _) => if normal { Test::Anova } else { Test::Kruskal },
+        (Test::Auto, true, _) => {
+            if normal {
+                Test::T
+            } else {
+                Test::Wilcoxon
+            }
+        }
+        (Test::Auto, false, 2) => {
+            if normal {
+                Test::Welch
+            } else {
+                Test::MannWhitney
+            }
+        }
+        (Test::Auto, false, _) => {
+            if normal {
+                Test::Anova
+            } else {
+                Test::Kruskal
+            }
+        }
         (test, ..) => test,
     };
     if test == Test::Wilcoxon && !input.paired && groups.len() == 2 {

@@ -60,8 +60,7 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         return Err(Failure::no_answer(NoAnswer::Singular, "a row or column has no counts: leave it out"));
     }
     let total: f64 = rows.iter().sum();
-    let expected: Vec<Vec<f64>> =
-        rows.iter().map(|r| columns.iter().map(|c| r * c / total).collect()).collect();
+    let expected: Vec<Vec<f64>> = rows.iter().map(|r| columns.iter().map(|c| r * c / total).collect()).collect();
     if expected.iter().flatten().any(|e| *e < 5.0) {
         cx.warn("small_expected: an expected count is below 5, the chi-square p-value is approximate");
     }

@@ -3,7 +3,7 @@
 use muster_engine::prelude::*;
 use muster_kernel_numeric::summary;
 
-use crate::control_rules::{rules, Violation};
+use crate::control_rules::{Violation, rules};
 use crate::support::{check_same, check_series, finite};
 
 const MAX_VALUES: usize = 50_000;
@@ -221,7 +221,10 @@ fn counts(input: &Input) -> Result<Output, Failure> {
     let share = input.chart == Chart::P;
     let wrong = |(x, n): (&f64, &f64)| *x < 0.0 || (share && x > n);
     if let Some(at) = input.values.iter().zip(sizes).position(wrong) {
-        return Err(Failure::invalid(&["values", &at.to_string()], "a count is not negative, and in a p chart at most its size"));
+        return Err(Failure::invalid(
+            &["values", &at.to_string()],
+            "a count is not negative, and in a p chart at most its size",
+        ));
     }
     let total = summary::sum(sizes.iter().copied());
     let centre = input.target.unwrap_or_else(|| summary::sum(input.values.iter().copied()) / total);

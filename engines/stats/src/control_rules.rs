@@ -18,9 +18,7 @@ const RULES: [Rule; 8] = [
     ("we3_four_of_five_beyond_1_sigma", 5, |w| same_side(w, 1.0, 4)),
     ("we4_eight_on_one_side", 8, |w| w.iter().all(|z| *z > 0.0) || w.iter().all(|z| *z < 0.0)),
     ("nelson3_six_in_a_trend", 6, |w| steps(w).all(|s| s > 0.0) || steps(w).all(|s| s < 0.0)),
-    ("nelson4_fourteen_alternating", 14, |w| {
-        steps(w).zip(steps(w).skip(1)).all(|(a, b)| a * b < 0.0)
-    }),
+    ("nelson4_fourteen_alternating", 14, |w| steps(w).zip(steps(w).skip(1)).all(|(a, b)| a * b < 0.0)),
     ("nelson7_fifteen_within_1_sigma", 15, |w| w.iter().all(|z| z.abs() < 1.0)),
     ("nelson8_eight_beyond_1_sigma", 8, |w| w.iter().all(|z| z.abs() > 1.0)),
 ];

@@ -126,7 +126,8 @@ fn pearson_p(r: f64, n: f64) -> f64 {
 /// Tau-b by sorting (Knight 1966) and the p-value of the normal approximation with ties.
 fn kendall(x: &[f64], y: &[f64]) -> Option<(f64, f64)> {
     let n = x.len() as f64;
-    let mut pairs: Vec<(f64, f64)> = x.iter().copied().zip(y.iter().copied()).collect();
+    // 0 and −0 are equal and must be neighbours.
+    let mut pairs: Vec<(f64, f64)> = x.iter().zip(y).map(|(x, y)| (x + 0.0, y + 0.0)).collect();
     pairs.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let joint: f64 = pairs.chunk_by(|a, b| a == b).map(|g| two(g.len())).sum();
     let discordant = inversions(&mut pairs.iter().map(|(_, y)| *y).collect()) as f64;

@@ -134,8 +134,7 @@ impl Moments {
         let (g1, g2) = (moment(3) / m2.powf(1.5), moment(4) / (m2 * m2) - 3.0);
         let adjusted = weights.is_none();
         let skewness = if adjusted { g1 * (n * (n - 1.0)).sqrt() / (n - 2.0) } else { g1 };
-        let kurtosis =
-            if adjusted { (n - 1.0) / ((n - 2.0) * (n - 3.0)) * ((n + 1.0) * g2 + 6.0) } else { g2 };
+        let kurtosis = if adjusted { (n - 1.0) / ((n - 2.0) * (n - 3.0)) * ((n + 1.0) * g2 + 6.0) } else { g2 };
         Self {
             mean,
             sd,

@@ -70,7 +70,9 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         }
         let fitted = fit(name, &x).map(|model| assess(name, model, &x, &input.probabilities));
         match fitted {
-            Some(fit) if fit.log_likelihood.is_finite() && fit.quantiles.iter().all(|q| q.is_finite()) => fits.push(fit),
+            Some(fit) if fit.log_likelihood.is_finite() && fit.quantiles.iter().all(|q| q.is_finite()) => {
+                fits.push(fit)
+            }
             _ => cx.warn(format!("left_out: {name} has no maximum likelihood fit in double precision")),
         }
     }
@@ -115,7 +117,8 @@ fn gamma_fit(x: &[f64], mean: f64) -> Option<Model> {
     }
     let mut shape = (3.0 - s + ((s - 3.0).powi(2) + 24.0 * s).sqrt()) / (12.0 * s);
     for _ in 0..100 {
-        let inverse = 1.0 / shape + (shape.ln() - digamma(shape) - s) / (shape * shape * (1.0 / shape - trigamma(shape)));
+        let inverse =
+            1.0 / shape + (shape.ln() - digamma(shape) - s) / (shape * shape * (1.0 / shape - trigamma(shape)));
         let next = 1.0 / inverse;
         if !(next > 0.0) {
             return None;
@@ -181,9 +184,7 @@ impl Model {
             Self::Normal { mean, sd } => normal((x - mean) / sd) - sd.ln(),
             Self::Lognormal { mu, sigma } => normal((x.ln() - mu) / sigma) - sigma.ln() - x.ln(),
             Self::Exponential { rate } => rate.ln() - rate * x,
-            Self::Gamma { shape, scale } => {
-                (shape - 1.0) * x.ln() - x / scale - ln_gamma(shape) - shape * scale.ln()
-            }
+            Self::Gamma { shape, scale } => (shape - 1.0) * x.ln() - x / scale - ln_gamma(shape) - shape * scale.ln(),
             Self::Weibull { shape, scale } => {
                 let z = x / scale;
                 shape.ln() - scale.ln() + (shape - 1.0) * z.ln() - z.powf(shape)
@@ -233,11 +234,8 @@ fn assess(name: &str, model: Model, x: &[f64], probabilities: &[f64]) -> Fit {
     let log_likelihood = summary::sum(x.iter().map(|x| model.log_density(*x)));
     let parameters = model.parameters();
     let tails: Vec<(f64, f64)> = x.iter().map(|x| model.tails(*x)).collect();
-    let ks = tails
-        .iter()
-        .enumerate()
-        .map(|(i, (f, _))| (f - i as f64 / n).max((i + 1) as f64 / n - f))
-        .fold(0.0, f64::max);
+    let ks =
+        tails.iter().enumerate().map(|(i, (f, _))| (f - i as f64 / n).max((i + 1) as f64 / n - f)).fold(0.0, f64::max);
     // A probability of 0 has no logarithm; the least number stands for it.
     let log = |p: f64| p.max(f64::MIN_POSITIVE).ln();
     let pairs = tails.iter().zip(tails.iter().rev()).enumerate();

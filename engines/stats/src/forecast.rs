@@ -10,8 +10,10 @@ use crate::forecast_models::{Fitted, Kind};
 use crate::support::{check_series, finite};
 
 const MAX_VALUES: usize = 5_000;
-/// Simulated futures, and the seed of their errors.
+/// Most simulated futures, most simulated values, and fewest futures; and the seed of their errors.
 const PATHS: usize = 1_000;
+const MAX_DRAWS: usize = 100_000;
+const MIN_PATHS: usize = 200;
 const SEED: i64 = 1;
 /// Most ends of the training data that are tried to compare methods.
 const ORIGINS: usize = 3;
@@ -142,7 +144,8 @@ fn score(kind: Kind, values: &[f64], period: usize, horizon: usize) -> Option<(f
         let pairs = || rest.iter().take(reach).zip(&forecast);
         let errors: f64 = pairs().map(|(y, f)| (y - f).abs()).sum::<f64>() / reach as f64;
         mase += errors / scale;
-        let share = |y: f64, f: f64| if y.abs() + f.abs() > 0.0 { 2.0 * (y - f).abs() / (y.abs() + f.abs()) } else { 0.0 };
+        let share =
+            |y: f64, f: f64| if y.abs() + f.abs() > 0.0 { 2.0 * (y - f).abs() / (y.abs() + f.abs()) } else { 0.0 };
         smape += pairs().map(|(y, f)| share(*y, *f)).sum::<f64>() / reach as f64;
         count += 1.0;
     }
@@ -166,8 +169,9 @@ fn intervals(model: &Fitted, mean: &[f64], confidence: f64) -> Vec<Point> {
     let residuals = model.residuals();
     let centre = summary::mean(&residuals);
     let mut sampler = Sampler::new(SEED);
-    let mut futures = vec![Vec::with_capacity(PATHS); mean.len()];
-    for _ in 0..PATHS {
+    let paths = PATHS.min(MAX_DRAWS / mean.len().max(1)).max(MIN_PATHS);
+    let mut futures = vec![Vec::with_capacity(paths); mean.len()];
+    for _ in 0..paths {
         let mut draw = || residuals.get(sampler.index(residuals.len())).map_or(0.0, |e| e - centre);
         for (all, value) in futures.iter_mut().zip(model.path(mean.len(), &mut draw)) {
             all.push(value);

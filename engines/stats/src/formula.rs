@@ -68,6 +68,11 @@ impl Formula {
         Ok(Self(reader.out))
     }
 
+    /// Whether the variable at this place occurs.
+    pub(crate) fn uses(&self, variable: usize) -> bool {
+        self.0.iter().any(|operation| matches!(operation, Operation::Variable(at) if *at == variable))
+    }
+
     /// Returns the value; `None` if it is no finite number.
     pub(crate) fn value(&self, row: &[f64]) -> Option<f64> {
         let mut stack: Vec<f64> = Vec::with_capacity(8);

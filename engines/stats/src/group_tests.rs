@@ -203,7 +203,13 @@ fn poisson_mixture(lambda: f64, central: impl Fn(f64) -> f64) -> f64 {
     let (mut sum, mut weights) = (0.0, 0.0);
     for j in (0..count).step_by(step) {
         let j = first + j as f64;
-        let log = if half > 0.0 { j * half.ln() - half - ln_gamma(j + 1.0) } else if j == 0.0 { 0.0 } else { break };
+        let log = if half > 0.0 {
+            j * half.ln() - half - ln_gamma(j + 1.0)
+        } else if j == 0.0 {
+            0.0
+        } else {
+            break;
+        };
         let weight = log.exp();
         weights += weight;
         sum += weight * central(j);

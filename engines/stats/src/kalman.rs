@@ -5,6 +5,10 @@ use muster_engine::prelude::*;
 /// Share of the largest variance below which one counts as zero.
 const NOTHING: f64 = 1e-14;
 
+/// Variance of the start of a level, and the largest values and noise for which it is wide enough.
+const APPROXIMATE: f64 = 1e6;
+const MODERATE: (f64, f64) = (3e3, 1e5);
+
 /// Models of the motion.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Model {
@@ -53,7 +57,8 @@ struct Filtered {
 
 impl Axis {
     /// Filters and smooths. The start is diffuse: the first observation (for a velocity the first two at different
-    /// times) fixes the state, by a start variance far above all others, and does not count in the likelihood.
+    /// times) fixes the state, by a start variance far above all others, and does not count in the likelihood. A level of
+    /// moderate size starts at 0 with the variance 1e6, the approximation of statsmodels and of the reference vector.
     pub(crate) fn run(steps: &[Step], model: Model, q: f64, r: f64) -> Result<Self, Failure> {
         let known: Vec<f64> = steps.iter().filter_map(|s| s.value).collect();
         let least = if model == Model::Level { 1 } else { 2 };
@@ -69,6 +74,12 @@ impl Axis {
         let scale = spread.max(noise).max(1e-60);
         let start = Symmetric { aa: 1e7 * scale, bb: 1e7 * scale / (span * span).min(1.0), ab: 0.0 };
         let start = if model == Model::Level { Symmetric { bb: 0.0, ..start } } else { start };
+        let largest = known.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+        let (origin, start) = if model == Model::Level && largest <= MODERATE.0 && noise <= MODERATE.1 {
+            (0.0, Symmetric { aa: APPROXIMATE, ..start })
+        } else {
+            (origin, start)
+        };
         let mut filter = Filter { model, q, r, mean: [0.0, 0.0], variance: start, time: 0.0, burn: least };
         let mut axis = Self { states: Vec::new(), innovations: Vec::new(), log_likelihood: 0.0 };
         let mut filtered = Vec::with_capacity(steps.len());
@@ -123,8 +134,7 @@ impl Filter {
         } else {
             variance.aa += self.q * dt;
         }
-        let mut filtered =
-            Filtered { before, before_variance: variance, after: before, after_variance: variance, dt };
+        let mut filtered = Filtered { before, before_variance: variance, after: before, after_variance: variance, dt };
         let (mut innovation, mut likelihood) = (None, 0.0);
         let total = variance.aa + self.r;
         if let Some(value) = value

@@ -22,8 +22,8 @@ pub(crate) fn texts(field: &str, values: &[Value]) -> Result<Vec<String>, Failur
     let read = |(at, value): (usize, &Value)| match value {
         Value::String(text) => Ok(text.clone()),
         Value::Bool(is) => Ok(if *is { "1".to_owned() } else { "0".to_owned() }),
-        // 1 and 1.0 are one class.
-        Value::Number(number) => Ok(number.as_f64().map_or_else(|| number.to_string(), |x| x.to_string())),
+        // 1 and 1.0 are one class, and so are 0 and −0.
+        Value::Number(number) => Ok(number.as_f64().map_or_else(|| number.to_string(), |x| (x + 0.0).to_string())),
         _ => Err(Failure::invalid(&[field, &at.to_string()], "a class is a text, a number or a truth value")),
     };
     values.iter().enumerate().map(read).collect()
@@ -112,9 +112,7 @@ pub(crate) fn metrics(table: &[Vec<f64>], binary: bool) -> BTreeMap<String, f64>
         .hits
         .iter()
         .zip(margins.rows.iter().zip(&margins.columns))
-        .map(|(hit, (row, column))| {
-            (share(*hit, *column), share(*hit, *row), share(2.0 * hit, row + column), *row)
-        })
+        .map(|(hit, (row, column))| (share(*hit, *column), share(*hit, *row), share(2.0 * hit, row + column), *row))
         .collect();
     let mean = |of: fn(&(f64, f64, f64, f64)) -> f64| each.iter().map(of).sum::<f64>() / each.len() as f64;
     let present = each.iter().filter(|e| e.3 > 0.0);
@@ -136,7 +134,8 @@ pub(crate) fn metrics(table: &[Vec<f64>], binary: bool) -> BTreeMap<String, f64>
         ("f1_micro", accuracy),
         ("mcc", mcc(&margins)),
     ];
-    if binary && let ([tn, fp], Some(negatives)) = (table.first().map_or(&[][..], Vec::as_slice), margins.rows.first()) {
+    if binary && let ([tn, fp], Some(negatives)) = (table.first().map_or(&[][..], Vec::as_slice), margins.rows.first())
+    {
         out.push(("specificity", share(*tn, *negatives)));
         out.push(("false_positive_rate", share(*fp, *negatives)));
     }
@@ -156,7 +155,8 @@ fn mcc(margins: &Margins) -> f64 {
 /// Cohen's kappa; `None` where agreement by chance is certain.
 pub(crate) fn kappa(table: &[Vec<f64>]) -> Option<f64> {
     let margins = Margins::of(table);
-    let chance: f64 = margins.rows.iter().zip(&margins.columns).map(|(r, c)| r * c).sum::<f64>() / margins.total.powi(2);
+    let chance: f64 =
+        margins.rows.iter().zip(&margins.columns).map(|(r, c)| r * c).sum::<f64>() / margins.total.powi(2);
     let agreed = margins.hits.iter().sum::<f64>() / margins.total;
     finite((agreed - chance) / (1.0 - chance))
 }

@@ -50,7 +50,9 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     }
     let mut matrix = table::matrix(&input.rows).map_err(|error| match error {
         table::TableError::Empty => Failure::invalid(&["rows"], "a row needs at least one number"),
-        table::TableError::Ragged(at) => Failure::invalid(&["rows", &at.to_string()], "has another width than the first row"),
+        table::TableError::Ragged(at) => {
+            Failure::invalid(&["rows", &at.to_string()], "has another width than the first row")
+        }
     })?;
     let (means, scales) = table::standardise(&mut matrix, input.standardise, 1);
     if input.standardise {
@@ -74,8 +76,13 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     let most = n.min(width);
     let wanted = input.components.map_or(most, |k| usize::try_from(k).unwrap_or(usize::MAX)).min(most);
     let total: f64 = values.iter().map(|s| s * s).sum();
-    let mut output =
-        Output { explained: Vec::new(), loadings: Vec::new(), scores: vec![Vec::new(); n], t2: vec![0.0; n], outliers: Vec::new() };
+    let mut output = Output {
+        explained: Vec::new(),
+        loadings: Vec::new(),
+        scores: vec![Vec::new(); n],
+        t2: vec![0.0; n],
+        outliers: Vec::new(),
+    };
     let mut used = 0;
     for at in order.into_iter().take(wanted) {
         let s = values[at];
@@ -96,8 +103,7 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     }
     let (rows, k) = (n as f64, used as f64);
     if n > used + 1 && used > 0 {
-        let limit =
-            k * (rows - 1.0) * (rows + 1.0) / (rows * (rows - k)) * dist::f_quantile(LEVEL, k, rows - k);
+        let limit = k * (rows - 1.0) * (rows + 1.0) / (rows * (rows - k)) * dist::f_quantile(LEVEL, k, rows - k);
         let beyond = output.t2.iter().enumerate().filter(|(_, t)| **t > limit);
         output.outliers = beyond.map(|(at, _)| at as i64).collect();
     } else {

@@ -134,7 +134,8 @@ impl Plan {
 
     /// The second group's size for a first of `n`.
     fn second(&self, n: f64) -> Option<f64> {
-        matches!(self.design, Design::TwoMeans | Design::TwoProportions).then(|| (n * self.ratio - 1e-9).ceil().max(1.0))
+        matches!(self.design, Design::TwoMeans | Design::TwoProportions)
+            .then(|| (n * self.ratio - 1e-9).ceil().max(1.0))
     }
 
     /// Power of the two-sided test with `n` in the first group, not rounded.

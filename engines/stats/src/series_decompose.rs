@@ -44,13 +44,7 @@ pub fn run(input: Input, _: &Context) -> Result<Output, Failure> {
         let (rest, whole) = (summary::variance(&remainder), summary::variance(&both));
         if whole > 0.0 { (1.0 - rest / whole).clamp(0.0, 1.0) } else { 0.0 }
     };
-    Ok(Output {
-        trend_strength: strength(&trend),
-        seasonal_strength: strength(&seasonal),
-        trend,
-        seasonal,
-        remainder,
-    })
+    Ok(Output { trend_strength: strength(&trend), seasonal_strength: strength(&seasonal), trend, seasonal, remainder })
 }
 
 /// Trend, season and remainder.

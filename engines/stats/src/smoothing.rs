@@ -105,7 +105,13 @@ impl State {
         let plain = match form.season {
             Season::None => value,
             Season::Additive => value - season,
-            Season::Multiplicative => if season == 0.0 { base } else { value / season },
+            Season::Multiplicative => {
+                if season == 0.0 {
+                    base
+                } else {
+                    value / season
+                }
+            }
         };
         let level = weights.alpha * plain + (1.0 - weights.alpha) * base;
         if form.trend != Trend::None {
@@ -114,7 +120,13 @@ impl State {
         self.level = level;
         if form.season != Season::None {
             let fresh = match form.season {
-                Season::Multiplicative => if base == 0.0 { season } else { value / base },
+                Season::Multiplicative => {
+                    if base == 0.0 {
+                        season
+                    } else {
+                        value / base
+                    }
+                }
                 _ => value - base,
             };
             self.season.push_back(weights.gamma * fresh + (1.0 - weights.gamma) * season);

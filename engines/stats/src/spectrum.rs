@@ -88,8 +88,7 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     let n = input.values.len();
     let length = if input.method == Method::Welch { n.min(SEGMENT) } else { n };
     let power = mean_power(&input.values, length, input.window, input.sample_rate_hz);
-    let frequencies: Vec<f64> =
-        (0..power.len()).map(|k| k as f64 * input.sample_rate_hz / length as f64).collect();
+    let frequencies: Vec<f64> = (0..power.len()).map(|k| k as f64 * input.sample_rate_hz / length as f64).collect();
     let test = GTest::of(&input.values);
     let peaks = peaks(&frequencies, &power, top, |frequency| {
         test.p_near(frequency / input.sample_rate_hz, 1.0 / length as f64)
@@ -142,9 +141,8 @@ fn mean_power(values: &[f64], length: usize, window: Window, rate: f64) -> Vec<f
 /// Local maxima above zero frequency, the highest first.
 fn peaks(frequencies: &[f64], power: &[f64], top: usize, p: impl Fn(f64) -> f64) -> Vec<Peak> {
     let at = |k: usize| power.get(k).copied().unwrap_or(f64::NEG_INFINITY);
-    let mut found: Vec<usize> = (1..power.len())
-        .filter(|k| at(*k) > 0.0 && (*k == 1 || at(*k) > at(k - 1)) && at(*k) >= at(k + 1))
-        .collect();
+    let mut found: Vec<usize> =
+        (1..power.len()).filter(|k| at(*k) > 0.0 && (*k == 1 || at(*k) > at(k - 1)) && at(*k) >= at(k + 1)).collect();
     found.sort_by(|a, b| at(*b).total_cmp(&at(*a)));
     let peak = |k: usize| {
         let frequency = frequencies.get(k).copied().unwrap_or(0.0);

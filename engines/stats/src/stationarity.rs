@@ -33,7 +33,8 @@ pub(crate) fn adf(values: &[f64]) -> Option<LagTest> {
     let rss = nested_rss(&y, &columns)?;
     // A model with an intercept and k columns; the first has the level alone. A rest of rounding errors is no model.
     let aic = |k: usize, rss: f64| rows * (rss / rows).ln() + 2.0 * (k as f64 + 1.0);
-    let scored = rss.iter().enumerate().skip(1).map(|(k, r)| (k - 1, if *r > total * 1e-20 { aic(k, *r) } else { f64::NAN }));
+    let scored =
+        rss.iter().enumerate().skip(1).map(|(k, r)| (k - 1, if *r > total * 1e-20 { aic(k, *r) } else { f64::NAN }));
     let (lags, _) = scored.filter(|(_, a)| !a.is_nan()).min_by(|a, b| a.1.total_cmp(&b.1))?;
     let (y, columns) = design(lags);
     let fit = least_squares(&y, &columns, None, true).ok()?;

@@ -41,7 +41,10 @@ pub(crate) fn finite(x: f64) -> Option<f64> {
 /// Reports that the arithmetic left the numbers.
 pub(crate) fn number(x: f64, what: &str) -> Result<f64, Failure> {
     finite(x).ok_or_else(|| {
-        Failure::no_answer(NoAnswer::OutsideValidity, format!("{what} is not a number of double precision for this input"))
+        Failure::no_answer(
+            NoAnswer::OutsideValidity,
+            format!("{what} is not a number of double precision for this input"),
+        )
     })
 }
 

@@ -170,10 +170,8 @@ fn logrank(groups: &[&Vec<(f64, bool)>]) -> Option<(LogRank, Option<f64>)> {
     let mut variance = DMatrix::<f64>::zeros(k, k);
     for same in all.chunk_by(|a, b| a.0 == b.0) {
         let time = same.first()?.0;
-        let at_risk: Vec<f64> = groups
-            .iter()
-            .map(|group| (group.len() - group.partition_point(|(t, _)| *t < time)) as f64)
-            .collect();
+        let at_risk: Vec<f64> =
+            groups.iter().map(|group| (group.len() - group.partition_point(|(t, _)| *t < time)) as f64).collect();
         let (n, d) = (at_risk.iter().sum::<f64>(), same.len() as f64);
         for (_, at) in same {
             *observed.get_mut(*at)? += 1.0;

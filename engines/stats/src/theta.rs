@@ -83,7 +83,13 @@ impl Theta {
 
     pub(crate) fn parameters(&self) -> Vec<(&'static str, f64)> {
         let seasonal = if self.season.is_empty() { 0.0 } else { 1.0 };
-        vec![("alpha", self.alpha), ("theta", 2.0), ("slope", self.slope), ("level", self.level), ("seasonal", seasonal)]
+        vec![
+            ("alpha", self.alpha),
+            ("theta", 2.0),
+            ("slope", self.slope),
+            ("level", self.level),
+            ("seasonal", seasonal),
+        ]
     }
 
     pub(crate) fn path(&self, horizon: usize, error: &mut dyn FnMut() -> f64) -> Vec<f64> {

@@ -156,8 +156,7 @@ impl Kendall {
                 self.slopes.push((y - x) / (u - t));
             }
         }
-        let ties: f64 =
-            Ranks::of(values).ties.iter().map(|t| *t as f64).map(|t| t * (t - 1.0) * (2.0 * t + 5.0)).sum();
+        let ties: f64 = Ranks::of(values).ties.iter().map(|t| *t as f64).map(|t| t * (t - 1.0) * (2.0 * t + 5.0)).sum();
         self.variance += (n * (n - 1.0) * (2.0 * n + 5.0) - ties) / 18.0;
         self.pairs += n * (n - 1.0) / 2.0;
     }
@@ -176,10 +175,8 @@ fn hamed_rao(values: &[f64], times: &[f64], slope: f64, alpha: f64) -> f64 {
     let Some(whole) = sums.first().copied().filter(|s| *s > 0.0) else { return 1.0 };
     let bound = dist::normal_quantile(1.0 - alpha / 2.0) / n.sqrt();
     let terms = sums.iter().enumerate().skip(1).map(|(lag, sum)| (lag as f64, sum / whole));
-    let sum: f64 = terms
-        .filter(|(_, r)| r.abs() > bound)
-        .map(|(i, r)| (n - i) * (n - i - 1.0) * (n - i - 2.0) * r)
-        .sum();
+    let sum: f64 =
+        terms.filter(|(_, r)| r.abs() > bound).map(|(i, r)| (n - i) * (n - i - 1.0) * (n - i - 2.0) * r).sum();
     1.0 + 2.0 / (n * (n - 1.0) * (n - 2.0)) * sum
 }
 

@@ -91,7 +91,14 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     let names: Vec<&str> = variables.iter().map(|v| v.name.as_str()).collect();
     let formula = Formula::parse(&input.formula, &names).map_err(|problem| Failure::invalid(&["formula"], problem))?;
     let mut sampler = Sampler::new(input.seed);
-    let columns: Vec<Vec<f64>> = variables.iter().map(|v| hypercube(v, samples, &mut sampler)).collect();
+    // What the formula does not use needs no samples, and a constant needs few.
+    let used = |at: usize| formula.uses(at);
+    let samples = if (0..variables.len()).any(used) { samples } else { samples.min(100) };
+    let columns: Vec<Vec<f64>> = variables
+        .iter()
+        .enumerate()
+        .map(|(at, v)| if used(at) { hypercube(v, samples, &mut sampler) } else { Vec::new() })
+        .collect();
     let mut results = Vec::with_capacity(samples);
     let mut kept: Vec<usize> = Vec::with_capacity(samples);
     let mut row = vec![0.0; variables.len()];
@@ -107,7 +114,9 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         return Err(Failure::no_answer(NoAnswer::OutsideValidity, "for most samples the formula has no value"));
     }
     if lost > 0 {
-        cx.warn(format!("no_value: {lost} of {samples} samples have none (such as a root of a negative number) and are left out"));
+        cx.warn(format!(
+            "no_value: {lost} of {samples} samples have none (such as a root of a negative number) and are left out"
+        ));
     }
     let gum = gum(&formula, variables);
     if gum.is_none() {
@@ -115,6 +124,9 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     }
     let ranks = Ranks::of(&results).ranks;
     let spearman = |column: &Vec<f64>| {
+        if column.is_empty() {
+            return 0.0;
+        }
         let values: Vec<f64> = kept.iter().filter_map(|at| column.get(*at).copied()).collect();
         summary::correlation(&Ranks::of(&values).ranks, &ranks).unwrap_or(0.0)
     };

@@ -26,13 +26,7 @@ pub fn nelder_mead(
     if second.value <= first.value { second } else { first }
 }
 
-fn descend(
-    f: &impl Fn(&[f64]) -> f64,
-    start: &[f64],
-    step: &[f64],
-    tolerance: f64,
-    evaluations: usize,
-) -> Minimum {
+fn descend(f: &impl Fn(&[f64]) -> f64, start: &[f64], step: &[f64], tolerance: f64, evaluations: usize) -> Minimum {
     let value = |x: &[f64]| {
         let v = f(x);
         if v.is_nan() { f64::INFINITY } else { v }
@@ -98,12 +92,8 @@ fn descend(
         }
     }
     simplex.sort_by(|(_, a), (_, b)| a.total_cmp(b));
-    simplex
-        .into_iter()
-        .next()
-        .map_or(Minimum { at: start.to_vec(), value: f64::INFINITY, converged: false }, |(at, value)| Minimum {
-            at,
-            value,
-            converged,
-        })
+    simplex.into_iter().next().map_or(
+        Minimum { at: start.to_vec(), value: f64::INFINITY, converged: false },
+        |(at, value)| Minimum { at, value, converged },
+    )
 }

@@ -59,9 +59,8 @@ pub fn least_squares(
     };
     let centres: Vec<f64> = columns.iter().map(|c| if intercept { weighted_mean(c) } else { 0.0 }).collect();
     let y_centre = if intercept { weighted_mean(y) } else { 0.0 };
-    let centred = |values: &[f64], centre: f64| -> Vec<f64> {
-        values.iter().zip(&root).map(|(x, w)| (x - centre) * w).collect()
-    };
+    let centred =
+        |values: &[f64], centre: f64| -> Vec<f64> { values.iter().zip(&root).map(|(x, w)| (x - centre) * w).collect() };
     let mut scaled = DMatrix::zeros(n, p);
     let mut lengths = Vec::with_capacity(p);
     for (at, (column, centre)) in columns.iter().zip(&centres).enumerate() {
@@ -109,8 +108,7 @@ pub fn least_squares(
     if intercept {
         let products = slopes.iter().zip(&centres).map(|(b, c)| -b * c);
         coefficients.push(crate::summary::sum(std::iter::once(y_centre).chain(products)));
-        let ratio: DVector<f64> =
-            DVector::from_iterator(p, centres.iter().zip(&lengths).map(|(c, l)| c / l));
+        let ratio: DVector<f64> = DVector::from_iterator(p, centres.iter().zip(&lengths).map(|(c, l)| c / l));
         let cross = &inner * &ratio;
         covariance[(0, 0)] = 1.0 / total + ratio.dot(&cross);
         for i in 0..p {
