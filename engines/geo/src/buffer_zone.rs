@@ -51,7 +51,8 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     let positions = shape.positions();
     at_most(positions.len(), MAX_POSITIONS, "positions")?;
     let centre = middle(&positions);
-    let extent = positions.iter().map(|position| earth::inverse(centre, latlon(*position)).distance).fold(0.0, f64::max);
+    let extent =
+        positions.iter().map(|position| earth::inverse(centre, latlon(*position)).distance).fold(0.0, f64::max);
     let point = match &shape {
         Geometry::Point(position) => Some(latlon(*position)),
         _ => None,
@@ -68,7 +69,11 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
             return Err(Failure::invalid(&["distances", &index.to_string()], message));
         }
         if point.is_none() && extent + distance > PLANE_WARNING_M {
-            cx.warn(format!("distorted: the plane of this buffer reaches {:.0} km; distances across are off by up to {:.2} %", (extent + distance) / 1e3, distortion(extent + distance)));
+            cx.warn(format!(
+                "distorted: the plane of this buffer reaches {:.0} km; distances across are off by up to {:.2} %",
+                (extent + distance) / 1e3,
+                distortion(extent + distance)
+            ));
         }
         rings.push(match point {
             Some(point) => circle(point, distance, input.segments),
@@ -140,7 +145,9 @@ fn to_geo(shape: &Geometry) -> geo::Geometry {
     };
     match shape {
         Geometry::Point([x, y]) => Point::new(*x, *y).into(),
-        Geometry::MultiPoint(points) => geo::MultiPoint(points.iter().map(|[x, y]| Point::new(*x, *y)).collect()).into(),
+        Geometry::MultiPoint(points) => {
+            geo::MultiPoint(points.iter().map(|[x, y]| Point::new(*x, *y)).collect()).into()
+        }
         Geometry::LineString(positions) => line(positions).into(),
         Geometry::MultiLineString(lines) => geo::MultiLineString(lines.iter().map(line).collect()).into(),
         Geometry::Polygon(rings) => polygon(rings).into(),

@@ -167,8 +167,14 @@ pub(crate) mod pluscode {
         if lat >= 180 * LAT_UNITS || lon >= 360 * LON_UNITS {
             return None;
         }
-        let (lat_of, lon_of) = (|units: i64| units as f64 / LAT_UNITS as f64 - 90.0, |units: i64| units as f64 / LON_UNITS as f64 - 180.0);
-        Some(Cell { south: lat_of(lat), west: lon_of(lon), north: lat_of(lat + lat_unit), east: lon_of(lon + lon_unit) })
+        let (lat_of, lon_of) =
+            (|units: i64| units as f64 / LAT_UNITS as f64 - 90.0, |units: i64| units as f64 / LON_UNITS as f64 - 180.0);
+        Some(Cell {
+            south: lat_of(lat),
+            west: lon_of(lon),
+            north: lat_of(lat + lat_unit),
+            east: lon_of(lon + lon_unit),
+        })
     }
 
     /// Returns the full code; a short one is completed by the nearest match around a position.
@@ -262,10 +268,15 @@ mod tests {
     #[test]
     fn plus_codes_are_those_of_the_reference_implementation() {
         for (lat, lon, length, code) in [
-            (20.375, 2.775, 6, "7FG49Q00+"), (20.370_062_5, 2.782_187_5, 10, "7FG49QCJ+2V"),
-            (20.370_112_5, 2.782_234_375, 11, "7FG49QCJ+2VX"), (20.370_113_5, 2.782_234_375, 13, "7FG49QCJ+2VXGJ"),
-            (47.000_062_5, 8.000_062_5, 10, "8FVC2222+22"), (-41.273_062_5, 174.785_937_5, 10, "4VCPPQGP+Q9"),
-            (0.5, -179.5, 4, "62G20000+"), (-89.5, -179.5, 4, "22220000+"), (90.0, 1.0, 4, "CFX30000+"),
+            (20.375, 2.775, 6, "7FG49Q00+"),
+            (20.370_062_5, 2.782_187_5, 10, "7FG49QCJ+2V"),
+            (20.370_112_5, 2.782_234_375, 11, "7FG49QCJ+2VX"),
+            (20.370_113_5, 2.782_234_375, 13, "7FG49QCJ+2VXGJ"),
+            (47.000_062_5, 8.000_062_5, 10, "8FVC2222+22"),
+            (-41.273_062_5, 174.785_937_5, 10, "4VCPPQGP+Q9"),
+            (0.5, -179.5, 4, "62G20000+"),
+            (-89.5, -179.5, 4, "22220000+"),
+            (90.0, 1.0, 4, "CFX30000+"),
         ] {
             assert_eq!(pluscode::encode(LatLon::new(lat, lon), length), code);
         }

@@ -65,5 +65,6 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
 /// Whether the letter after the zone is an S.
 fn is_ambiguous(text: &str) -> bool {
     let letter = text.chars().find(char::is_ascii_alphabetic);
-    letter.is_some_and(|letter| letter.eq_ignore_ascii_case(&'s')) && text.trim_start().starts_with(|c: char| c.is_ascii_digit())
+    letter.is_some_and(|letter| letter.eq_ignore_ascii_case(&'s'))
+        && text.trim_start().starts_with(|c: char| c.is_ascii_digit())
 }

@@ -41,7 +41,10 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     accuracy(&from, &to, cx);
     let mut points = Vec::with_capacity(input.points.len());
     for (index, point) in input.points.iter().enumerate() {
-        points.push(transform(&from, &to, point).map_err(|message| Failure::invalid(&["points", &index.to_string()], message))?);
+        points.push(
+            transform(&from, &to, point)
+                .map_err(|message| Failure::invalid(&["points", &index.to_string()], message))?,
+        );
     }
     let unit = if to.projection.is_latlong() { "degree" } else { unit(&to.projection) };
     Ok(Output { points, unit, from_name: from.name, to_name: to.name })
@@ -65,16 +68,26 @@ fn accuracy(from: &System, to: &System, cx: &Context) {
     let part = |system: &System, name: &str| {
         system.definition.split_whitespace().find(|part| part.starts_with(name)).map(str::to_owned)
     };
-    let datum = |system: &System| part(system, "+datum=").or_else(|| part(system, "+towgs84=")).or_else(|| part(system, "+ellps="));
+    let datum = |system: &System| {
+        part(system, "+datum=").or_else(|| part(system, "+towgs84=")).or_else(|| part(system, "+ellps="))
+    };
     if datum(from) == datum(to) {
         return;
     }
     for system in [from, to] {
         if system.definition.contains("+nadgrids=") && !system.definition.contains("@null") {
-            cx.warn(format!("accuracy: {} needs a grid of shifts, which is not shipped: results may be off by metres", system.name));
+            cx.warn(format!(
+                "accuracy: {} needs a grid of shifts, which is not shipped: results may be off by metres",
+                system.name
+            ));
         } else if part(system, "+datum=").is_none() && part(system, "+towgs84=").is_none() {
-            cx.warn(format!("accuracy: the definition of {} has no shift to WGS 84; its datum is taken as equal", system.name));
-        } else if part(system, "+towgs84=").is_some_and(|shift| shift.split([',', '=']).skip(1).any(|number| number != "0")) {
+            cx.warn(format!(
+                "accuracy: the definition of {} has no shift to WGS 84; its datum is taken as equal",
+                system.name
+            ));
+        } else if part(system, "+towgs84=")
+            .is_some_and(|shift| shift.split([',', '=']).skip(1).any(|number| number != "0"))
+        {
             cx.warn(format!("accuracy: the shift of {} to WGS 84 is a formula: about 1 to 5 m", system.name));
         }
     }

@@ -75,7 +75,10 @@ pub fn run(input: Input, _: &Context) -> Result<Output, Failure> {
     }
     .map_err(refused)?;
     if features.len() > MAX_FEATURES {
-        return Err(Failure::too_large(format!("at most {MAX_FEATURES} features are taken, and there are {}", features.len())));
+        return Err(Failure::too_large(format!(
+            "at most {MAX_FEATURES} features are taken, and there are {}",
+            features.len()
+        )));
     }
     let features: Vec<Feature> = features
         .into_iter()

@@ -221,7 +221,9 @@ fn events(zones: &[Zone], input: &Input, cx: &Context) -> Result<Vec<Event>, Fai
         for zone in zones {
             events.extend(track_events(id, zone, fixes, input.min_dwell_s)?);
             if events.len() > MAX_EVENTS {
-                return Err(Failure::too_large(format!("more than {MAX_EVENTS} events: give fewer positions or zones")));
+                return Err(Failure::too_large(format!(
+                    "more than {MAX_EVENTS} events: give fewer positions or zones"
+                )));
             }
         }
     }
@@ -253,7 +255,8 @@ fn track_events(id: &str, zone: &Zone, fixes: &[(Timestamp, Position)], min_dwel
         }
     }
     let end = fixes.last().map_or(start, |(time, _)| *time);
-    let event = |kind, time: Timestamp, dwell| Event { id: id.to_owned(), zone: zone.id.clone(), kind, time, dwell_s: dwell };
+    let event =
+        |kind, time: Timestamp, dwell| Event { id: id.to_owned(), zone: zone.id.clone(), kind, time, dwell_s: dwell };
     let mut events = Vec::new();
     let mut entered = begins_inside.then_some(start);
     let stay = |entered: Timestamp, left: Timestamp, events: &mut Vec<Event>| -> Result<f64, Failure> {

@@ -51,7 +51,10 @@ pub fn run(input: Input, _: &Context) -> Result<Output, Failure> {
     let mut check = Check { problems: Vec::new(), positions: 0 };
     let repaired = check.object(&input.geojson, "", 0);
     if check.positions > MAX_POSITIONS {
-        return Err(Failure::too_large(format!("at most {MAX_POSITIONS} positions are taken, and there are {}", check.positions)));
+        return Err(Failure::too_large(format!(
+            "at most {MAX_POSITIONS} positions are taken, and there are {}",
+            check.positions
+        )));
     }
     Ok(Output {
         valid: check.problems.is_empty(),
@@ -91,7 +94,11 @@ impl Check {
             Some("GeometryCollection") => {
                 let nested = members.get("geometries").and_then(Value::as_array).into_iter().flatten();
                 if nested.clone().any(|member| member.get("type").is_some_and(|kind| kind == "GeometryCollection")) {
-                    self.add(path, "nested_collection", "has a GeometryCollection in it, which should be avoided (3.1.8)");
+                    self.add(
+                        path,
+                        "nested_collection",
+                        "has a GeometryCollection in it, which should be avoided (3.1.8)",
+                    );
                 }
                 let geometries = self.list(members, "geometries", path, depth, Self::object)?;
                 repaired.insert("geometries".to_owned(), geometries);
@@ -158,7 +165,11 @@ impl Check {
         }
         match value.get("geometry") {
             None => {
-                self.add(&format!("{path}/geometry"), "missing_member", "is missing: a feature has a geometry, or null");
+                self.add(
+                    &format!("{path}/geometry"),
+                    "missing_member",
+                    "is missing: a feature has a geometry, or null",
+                );
                 repaired.insert("geometry".to_owned(), Value::Null);
             }
             Some(Value::Null) => {}
@@ -279,7 +290,11 @@ impl Check {
         }
         let planar = to_geo(&polygons, 0.0);
         if shape.positions().len() > MAX_TOPOLOGY_POSITIONS {
-            self.add(path, "not_checked", format!("has more than {MAX_TOPOLOGY_POSITIONS} positions: its topology was not checked"));
+            self.add(
+                path,
+                "not_checked",
+                format!("has more than {MAX_TOPOLOGY_POSITIONS} positions: its topology was not checked"),
+            );
         } else {
             for error in planar.validation_errors() {
                 self.add(path, "topology", error.to_string());

@@ -20,7 +20,10 @@ impl Grid {
             return Err(Failure::invalid(&[field], "needs two rows and two columns at least"));
         }
         if let Some(row) = rows.iter().position(|row| row.len() != columns) {
-            return Err(Failure::invalid(&[field, &row.to_string()], format!("must have {columns} cells, as the first row")));
+            return Err(Failure::invalid(
+                &[field, &row.to_string()],
+                format!("must have {columns} cells, as the first row"),
+            ));
         }
         if count.saturating_mul(columns) > most {
             return Err(Failure::too_large(format!("a grid may have {most} cells, and this has {}", count * columns)));

@@ -110,9 +110,8 @@ fn decode(code: &str, scheme: Scheme, near: Option<earth::LatLon>) -> Result<(ea
         Scheme::Geohash | Scheme::Auto => (geohash::decode(code), code.to_ascii_lowercase()),
         Scheme::Maidenhead => (maidenhead::decode(code), maidenhead::written(code)),
         Scheme::Pluscode => {
-            let full = pluscode::completed(code, near).ok_or_else(|| {
-                refused("is no full Open Location Code; a short one needs a position near it")
-            })?;
+            let full = pluscode::completed(code, near)
+                .ok_or_else(|| refused("is no full Open Location Code; a short one needs a position near it"))?;
             (pluscode::decode(&full), full)
         }
     };

@@ -85,7 +85,10 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     let deviations: Vec<f64> = input.sites.iter().map(|site| site.value - mean).collect();
     let squares: f64 = deviations.iter().map(|deviation| deviation * deviation).sum();
     if squares.is_nan() || squares <= 0.0 || !squares.is_finite() {
-        return Err(Failure::no_answer(NoAnswer::Singular, "all values are equal, or too large: there is no variation to test"));
+        return Err(Failure::no_answer(
+            NoAnswer::Singular,
+            "all values are equal, or too large: there is no variation to test",
+        ));
     }
     let spread = (squares / n).sqrt();
     let mut sites = Vec::with_capacity(input.sites.len());

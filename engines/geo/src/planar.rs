@@ -24,9 +24,9 @@ pub(crate) fn to_geo(polygons: &[Vec<Vec<Position>>], near: f64) -> MultiPolygon
     let convert = |rings: &Vec<Vec<Position>>| {
         let mut lines = rings.iter().map(|ring| {
             let ring = unwrapped(ring);
-            let (low, high) = ring.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), [lon, _]| {
-                (low.min(*lon), high.max(*lon))
-            });
+            let (low, high) = ring
+                .iter()
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), [lon, _]| (low.min(*lon), high.max(*lon)));
             let turns = ((near - f64::midpoint(low, high)) / 360.0).round() * 360.0;
             LineString(ring.into_iter().map(|[lon, lat]| Coord { x: lon + turns, y: lat }).collect())
         });
@@ -83,26 +83,35 @@ pub(crate) fn snapped(result: MultiPolygon, inputs: &[&MultiPolygon]) -> MultiPo
     let mut vertices: Vec<Coord> = lines().flat_map(|line| line.0.iter().copied()).collect();
     vertices.sort_by(|one, other| one.x.total_cmp(&other.x));
     let edges: Vec<[Coord; 2]> = lines().flat_map(|line| line.lines().map(|edge| [edge.start, edge.end])).collect();
-    let extent = vertices.iter().fold([f64::INFINITY, f64::NEG_INFINITY, f64::INFINITY, f64::NEG_INFINITY], |[w, e, s, n], at| {
-        [w.min(at.x), e.max(at.x), s.min(at.y), n.max(at.y)]
-    });
+    let extent = vertices
+        .iter()
+        .fold([f64::INFINITY, f64::NEG_INFINITY, f64::INFINITY, f64::NEG_INFINITY], |[w, e, s, n], at| {
+            [w.min(at.x), e.max(at.x), s.min(at.y), n.max(at.y)]
+        });
     let tolerance = (extent[1] - extent[0]).max(extent[3] - extent[2]) * GRID;
     let snap = |at: Coord| {
         let from = vertices.partition_point(|vertex| vertex.x < at.x - tolerance);
         let near = vertices.iter().skip(from).take_while(|vertex| vertex.x <= at.x + tolerance);
         let away = |vertex: &Coord| (vertex.x - at.x).hypot(vertex.y - at.y);
-        let nearest = near.filter(|vertex| away(vertex) <= tolerance).min_by(|one, other| away(one).total_cmp(&away(other)));
+        let nearest =
+            near.filter(|vertex| away(vertex) <= tolerance).min_by(|one, other| away(one).total_cmp(&away(other)));
         nearest.copied().or_else(|| crossing(&edges, at, tolerance)).unwrap_or(at)
     };
     let ring = |line: &LineString| LineString(line.0.iter().map(|at| snap(*at)).collect());
-    let polygons = result.iter().map(|polygon| Polygon::new(ring(polygon.exterior()), polygon.interiors().iter().map(ring).collect()));
+    let polygons = result
+        .iter()
+        .map(|polygon| Polygon::new(ring(polygon.exterior()), polygon.interiors().iter().map(ring).collect()));
     MultiPolygon(polygons.collect())
 }
 
 /// Finds where two edges cross near a vertex.
 fn crossing(edges: &[[Coord; 2]], at: Coord, tolerance: f64) -> Option<Coord> {
     let near = |[a, b]: &&[Coord; 2]| {
-        if at.x < a.x.min(b.x) - tolerance || at.x > a.x.max(b.x) + tolerance || at.y < a.y.min(b.y) - tolerance || at.y > a.y.max(b.y) + tolerance {
+        if at.x < a.x.min(b.x) - tolerance
+            || at.x > a.x.max(b.x) + tolerance
+            || at.y < a.y.min(b.y) - tolerance
+            || at.y > a.y.max(b.y) + tolerance
+        {
             return false;
         }
         let (dx, dy) = (b.x - a.x, b.y - a.y);

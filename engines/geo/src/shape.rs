@@ -54,7 +54,9 @@ impl Geometry {
         })?;
         let count = shape.positions().len();
         if count > MAX_POSITIONS {
-            return Err(Failure::too_large(format!("a geometry may have {MAX_POSITIONS} positions, and this has {count}")));
+            return Err(Failure::too_large(format!(
+                "a geometry may have {MAX_POSITIONS} positions, and this has {count}"
+            )));
         }
         Ok(shape)
     }
@@ -172,8 +174,7 @@ fn list<T>(value: &Value, read: impl Fn(&Value) -> Result<T, Problem>) -> Result
 }
 
 fn position(value: &Value) -> Result<Position, Problem> {
-    let numbers: Option<Vec<f64>> =
-        value.as_array().and_then(|items| items.iter().map(Value::as_f64).collect());
+    let numbers: Option<Vec<f64>> = value.as_array().and_then(|items| items.iter().map(Value::as_f64).collect());
     let Some([lon, lat, ..]) = numbers.as_deref() else {
         return problem(&[], "must be a position: [longitude, latitude]");
     };

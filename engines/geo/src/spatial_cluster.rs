@@ -76,7 +76,8 @@ pub fn run(input: Input, _: &Context) -> Result<Output, Failure> {
             None => noise.push(point.id.clone()),
         }
     }
-    let clusters = members.into_iter().enumerate().map(|(id, members)| cluster(id, &members, &positions, &input.points));
+    let clusters =
+        members.into_iter().enumerate().map(|(id, members)| cluster(id, &members, &positions, &input.points));
     Ok(Output { clusters: clusters.collect(), noise })
 }
 
@@ -131,7 +132,8 @@ fn cluster(id: usize, members: &[usize], positions: &[earth::LatLon], points: &[
             *sum += share * part;
         }
     }
-    let centre = earth::LatLon::new(mean[2].atan2(mean[0].hypot(mean[1])).to_degrees(), mean[1].atan2(mean[0]).to_degrees());
+    let centre =
+        earth::LatLon::new(mean[2].atan2(mean[0].hypot(mean[1])).to_degrees(), mean[1].atan2(mean[0]).to_degrees());
     let radius = members.iter().map(|(at, _)| earth::inverse(centre, *at).distance).fold(0.0, f64::max);
     Cluster {
         id,

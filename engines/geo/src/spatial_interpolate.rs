@@ -75,7 +75,8 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     let (places, values) = samples(&input.samples, cx)?;
     let least = if input.method == Method::Kriging { 3 } else { 2 };
     if places.len() < least {
-        let message = format!("{least} samples at different places at least are needed, and there are {}", places.len());
+        let message =
+            format!("{least} samples at different places at least are needed, and there are {}", places.len());
         return Err(Failure::no_answer(NoAnswer::TooFew, message));
     }
     let between = distances(&places, cx);
@@ -99,7 +100,10 @@ fn samples(samples: &[Sample], cx: &Context) -> Result<(Vec<earth::LatLon>, Vec<
         }
     }
     if places.len() < samples.len() {
-        cx.warn(format!("merged: {} samples are at the place of another one; their mean counts", samples.len() - places.len()));
+        cx.warn(format!(
+            "merged: {} samples are at the place of another one; their mean counts",
+            samples.len() - places.len()
+        ));
     }
     Ok(places.into_iter().map(|(at, sum, count)| (at, sum / count)).unzip())
 }
@@ -171,7 +175,12 @@ fn kriging(input: &Input, places: &[earth::LatLon], values: &[f64], between: &DM
         (false, false) => 0.0,
         _ => 1.0,
     });
-    let singular = || Failure::no_answer(NoAnswer::Singular, "the system of kriging has no solution: samples are too near to one another for this variogram");
+    let singular = || {
+        Failure::no_answer(
+            NoAnswer::Singular,
+            "the system of kriging has no solution: samples are too near to one another for this variogram",
+        )
+    };
     let inverse = system.clone().try_inverse().ok_or_else(singular)?;
     let off = (&system * &inverse - DMatrix::identity(count + 1, count + 1)).amax();
     if off.is_nan() || off > 1e-6 {
@@ -186,7 +195,8 @@ fn kriging(input: &Input, places: &[earth::LatLon], values: &[f64], between: &DM
             estimates.push(Estimate { value: *value, variance: 0.0 });
             continue;
         }
-        let right = DVector::from_iterator(count + 1, away.iter().map(|away| fitted.at(*away) / fitted.sill).chain([1.0]));
+        let right =
+            DVector::from_iterator(count + 1, away.iter().map(|away| fitted.at(*away) / fitted.sill).chain([1.0]));
         let weights = &inverse * &right;
         let value = weights.iter().zip(values).map(|(weight, value)| weight * value).sum();
         let variance = (weights.dot(&right) * fitted.sill).max(0.0);
@@ -195,7 +205,8 @@ fn kriging(input: &Input, places: &[earth::LatLon], values: &[f64], between: &DM
     // Errors of leaving one out, from the inverse of the whole (Dubrule 1983).
     let solved = &inverse * &data;
     let errors = (0..count).map(|index| {
-        let (residual, own) = (solved.get(index).copied().unwrap_or(0.0), inverse.get((index, index)).copied().unwrap_or(0.0));
+        let (residual, own) =
+            (solved.get(index).copied().unwrap_or(0.0), inverse.get((index, index)).copied().unwrap_or(0.0));
         if own == 0.0 { 0.0 } else { residual / own }
     });
     let loo_rmse = root_mean_square(errors, count);

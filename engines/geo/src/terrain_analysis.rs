@@ -79,8 +79,6 @@ fn extended(dem: &Grid, row: usize, column: usize, down: i8, right: i8) -> f64 {
     match (moved(row, down, dem.rows), moved(column, right, dem.columns)) {
         (Some(row), Some(column)) => dem.at(row, column),
         (None, Some(_)) => 2.0 * extended(dem, row, column, 0, right) - extended(dem, row, column, -down, right),
-        (Some(_) | None, None) => {
-            2.0 * extended(dem, row, column, down, 0) - extended(dem, row, column, down, -right)
-        }
+        (Some(_) | None, None) => 2.0 * extended(dem, row, column, down, 0) - extended(dem, row, column, down, -right),
     }
 }

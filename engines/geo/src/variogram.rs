@@ -76,7 +76,10 @@ pub(crate) fn fit(model: Model, between: &DMatrix<f64>, values: &[f64]) -> Fitte
     let shortest = lags.iter().map(|lag| lag.distance).fold(largest, f64::min).max(largest * 1e-6);
     let step = (2.0 * largest / shortest).ln() / TRIALS as f64;
     let trial = |n: f64| shortest * (n * step).exp();
-    let best = (0..=TRIALS).map(|n| n as f64).min_by(|one, other| at(trial(*one)).0.total_cmp(&at(trial(*other)).0)).unwrap_or(0.0);
+    let best = (0..=TRIALS)
+        .map(|n| n as f64)
+        .min_by(|one, other| at(trial(*one)).0.total_cmp(&at(trial(*other)).0))
+        .unwrap_or(0.0);
     // Golden section around the best trial.
     let ratio = (5.0_f64.sqrt() - 1.0) / 2.0;
     let (mut low, mut high) = ((best - 1.0).max(0.0), (best + 1.0).min(TRIALS as f64));
@@ -107,7 +110,11 @@ fn lags(between: &DMatrix<f64>, values: &[f64], reach: f64) -> Vec<Lag> {
     }
     let filled = lags.into_iter().filter(|lag| lag.pairs > 0.0);
     filled
-        .map(|lag| Lag { distance: lag.distance / lag.pairs, semivariance: lag.semivariance / lag.pairs, pairs: lag.pairs })
+        .map(|lag| Lag {
+            distance: lag.distance / lag.pairs,
+            semivariance: lag.semivariance / lag.pairs,
+            pairs: lag.pairs,
+        })
         .collect()
 }
 
@@ -140,7 +147,8 @@ fn solve(model: Model, lags: &[Lag], range: f64) -> (f64, Fitted) {
             })
             .sum()
     };
-    let allowed = [both, only_partial, only_nugget].into_iter().filter(|(nugget, partial)| *nugget >= 0.0 && *partial >= 0.0);
+    let allowed =
+        [both, only_partial, only_nugget].into_iter().filter(|(nugget, partial)| *nugget >= 0.0 && *partial >= 0.0);
     let best = allowed.map(|pair| (cost(pair), pair)).min_by(|one, other| one.0.total_cmp(&other.0));
     let (cost, (nugget, partial)) = best.unwrap_or((f64::INFINITY, only_nugget));
     (cost, Fitted { model, nugget, sill: nugget + partial, range })

@@ -15,7 +15,8 @@ const STOP_DENSITY: f64 = 3.8;
 /// Density at which the flow is largest: 1 / (2 a).
 const BEST_DENSITY: f64 = 1.0 / (2.0 * A);
 /// Factor `k` of stairs by riser and tread in millimetres (SFPE Handbook, Gwynne and Rosenbaum, table of k).
-const STAIRS: [(f64, f64, f64); 4] = [(190.5, 254.0, 1.00), (177.8, 279.4, 1.08), (165.1, 304.8, 1.16), (165.1, 330.2, 1.23)];
+const STAIRS: [(f64, f64, f64); 4] =
+    [(190.5, 254.0, 1.00), (177.8, 279.4, 1.08), (165.1, 304.8, 1.16), (165.1, 330.2, 1.23)];
 
 /// Kind of a component.
 #[derive(Words, Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +95,10 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         let density = component.density.unwrap_or(BEST_DENSITY);
         positive(&["components", &index, "density"], density)?;
         if density >= 1.0 / A {
-            return Err(Failure::invalid(&["components", &index, "density"], "must be below 3.76 per m2, at which nobody moves"));
+            return Err(Failure::invalid(
+                &["components", &index, "density"],
+                "must be below 3.76 per m2, at which nobody moves",
+            ));
         }
         if density >= STOP_DENSITY || density > 2.0 * BEST_DENSITY {
             cx.warn("extrapolated: a density near standstill");
@@ -107,7 +111,13 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         // Those who arrive faster than they can pass wait until the last has arrived.
         let queue = if inflow.is_finite() && inflow > flow { occupants * (1.0 - flow / inflow) } else { 0.0 };
         inflow = inflow.min(flow);
-        components.push(Movement { id: component.id.clone(), effective_width_m: width, speed_m_s: speed, flow_per_s: flow, queue });
+        components.push(Movement {
+            id: component.id.clone(),
+            effective_width_m: width,
+            speed_m_s: speed,
+            flow_per_s: flow,
+            queue,
+        });
     }
     let slowest = components.iter().min_by(|one, other| one.flow_per_s.total_cmp(&other.flow_per_s));
     let Some(slowest) = slowest else {

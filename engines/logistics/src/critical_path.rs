@@ -130,7 +130,11 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         cx.assume("durations are independent, and the longest path stays the longest");
     }
     let probability = input.deadline_h.map(|deadline| {
-        if deviation > 0.0 { normal_cdf((deadline - duration) / deviation) } else { f64::from(u8::from(deadline >= duration)) }
+        if deviation > 0.0 {
+            normal_cdf((deadline - duration) / deviation)
+        } else {
+            f64::from(u8::from(deadline >= duration))
+        }
     });
     let names = path.iter().filter_map(|task| input.tasks.get(*task)).map(|task| task.id.clone());
     Ok(Output {
@@ -152,7 +156,8 @@ fn put<T>(values: &mut [T], index: usize, value: T) {
 fn plan(tasks: &[TaskInput]) -> Result<Plan, Failure> {
     at_most(tasks.len(), MAX_TASKS, "tasks")?;
     distinct("tasks", tasks.iter().map(|task| task.id.as_str()))?;
-    let numbers: BTreeMap<&str, usize> = tasks.iter().enumerate().map(|(index, task)| (task.id.as_str(), index)).collect();
+    let numbers: BTreeMap<&str, usize> =
+        tasks.iter().enumerate().map(|(index, task)| (task.id.as_str(), index)).collect();
     let (mut length, mut variance) = (Vec::with_capacity(tasks.len()), Vec::with_capacity(tasks.len()));
     let mut before: Vec<Vec<usize>> = Vec::with_capacity(tasks.len());
     let mut after: Vec<Vec<usize>> = vec![Vec::new(); tasks.len()];
@@ -163,7 +168,9 @@ fn plan(tasks: &[TaskInput]) -> Result<Plan, Failure> {
         let mut list = Vec::new();
         for name in task.after.iter().flatten() {
             let loc = ["tasks", &index.to_string(), "after"];
-            let number = *numbers.get(name.as_str()).ok_or_else(|| Failure::invalid(&loc, format!("has {name}, which is the id of no task")))?;
+            let number = *numbers
+                .get(name.as_str())
+                .ok_or_else(|| Failure::invalid(&loc, format!("has {name}, which is the id of no task")))?;
             list.push(number);
             if let Some(list) = after.get_mut(number) {
                 list.push(index);
@@ -173,7 +180,8 @@ fn plan(tasks: &[TaskInput]) -> Result<Plan, Failure> {
     }
     // Kahn's order.
     let mut waiting: Vec<usize> = before.iter().map(Vec::len).collect();
-    let mut order: Vec<usize> = waiting.iter().enumerate().filter(|(_, count)| **count == 0).map(|(task, _)| task).collect();
+    let mut order: Vec<usize> =
+        waiting.iter().enumerate().filter(|(_, count)| **count == 0).map(|(task, _)| task).collect();
     let mut done = 0;
     while let Some(&task) = order.get(done) {
         done += 1;
@@ -188,7 +196,10 @@ fn plan(tasks: &[TaskInput]) -> Result<Plan, Failure> {
     }
     if order.len() < tasks.len() {
         let stuck = waiting.iter().zip(tasks).find(|(count, _)| **count > 0).map_or("", |(_, task)| &task.id);
-        return Err(Failure::invalid(&["tasks"], format!("have a circular order: {stuck} waits for itself, or for tasks that do")));
+        return Err(Failure::invalid(
+            &["tasks"],
+            format!("have a circular order: {stuck} waits for itself, or for tasks that do"),
+        ));
     }
     Ok(Plan { before, order, length, variance })
 }
@@ -200,7 +211,10 @@ fn duration(index: usize, task: &TaskInput) -> Result<(f64, f64), Failure> {
     match (task.optimistic_h, task.likely_h, task.pessimistic_h, task.duration_h) {
         (Some(least), Some(likely), Some(most), _) => {
             if least < 0.0 || least > likely || likely > most {
-                return Err(refused("likely", "must be between the optimistic and the pessimistic duration, which may not be negative"));
+                return Err(refused(
+                    "likely",
+                    "must be between the optimistic and the pessimistic duration, which may not be negative",
+                ));
             }
             Ok(((least + 4.0 * likely + most) / 6.0, ((most - least) / 6.0).powi(2)))
         }
@@ -215,7 +229,8 @@ fn diagram(tasks: &[Task], start: Option<Timestamp>) -> String {
     let start = start.unwrap_or(Timestamp::UNIX_EPOCH);
     let mut text = String::from("gantt\n    dateFormat YYYY-MM-DDTHH:mm:ss\n    axisFormat %d %H:%M\n");
     for task in tasks.iter().take(MAX_BARS) {
-        let name: String = task.id.chars().map(|c| if c.is_alphanumeric() || c == '-' || c == '_' { c } else { ' ' }).collect();
+        let name: String =
+            task.id.chars().map(|c| if c.is_alphanumeric() || c == '-' || c == '_' { c } else { ' ' }).collect();
         let seconds = |hours: f64| written_time(start, hours);
         let (Some(from), Some(to)) = (seconds(task.es), seconds(task.ef)) else { continue };
         let mark = if task.critical { "crit, " } else { "" };

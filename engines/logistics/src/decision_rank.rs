@@ -107,7 +107,10 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     });
     Ok(Output {
         rank_stability: stability.collect(),
-        ranking: (1..).zip(&order).map(|(rank, option)| Ranked { id: name(*option), score: score(*option), rank }).collect(),
+        ranking: (1..)
+            .zip(&order)
+            .map(|(rank, option)| Ranked { id: name(*option), score: score(*option), rank })
+            .collect(),
         weights: input.criteria.iter().map(|criterion| criterion.id.clone()).zip(weights.iter().copied()).collect(),
         consistency_ratio: consistency,
     })
@@ -127,7 +130,11 @@ fn table(input: &Input) -> Result<Vec<Vec<f64>>, Failure> {
     let row = |(index, option): (usize, &OptionInput)| {
         let value = |criterion: &Criterion| {
             let loc = ["options", &index.to_string(), "values"];
-            option.values.get(&criterion.id).copied().ok_or_else(|| Failure::invalid(&loc, format!("has no value for {}", criterion.id)))
+            option
+                .values
+                .get(&criterion.id)
+                .copied()
+                .ok_or_else(|| Failure::invalid(&loc, format!("has no value for {}", criterion.id)))
         };
         input.criteria.iter().map(value).collect::<Result<Vec<f64>, Failure>>()
     };
@@ -149,7 +156,10 @@ fn given(criteria: &[Criterion]) -> Result<Vec<f64>, Failure> {
 /// Principal eigenvector of pairwise comparisons by power iteration, and the consistency ratio.
 fn compared(matrix: &[Vec<f64>], count: usize) -> Result<(Vec<f64>, f64), Failure> {
     if matrix.len() != count || matrix.iter().any(|row| row.len() != count) {
-        return Err(Failure::invalid(&["pairwise"], format!("must have {count} rows and columns, one for each criterion")));
+        return Err(Failure::invalid(
+            &["pairwise"],
+            format!("must have {count} rows and columns, one for each criterion"),
+        ));
     }
     for (row, entries) in matrix.iter().enumerate() {
         for (column, entry) in entries.iter().enumerate() {
@@ -157,7 +167,10 @@ fn compared(matrix: &[Vec<f64>], count: usize) -> Result<(Vec<f64>, f64), Failur
             let loc = ["pairwise", &row.to_string(), &column.to_string()];
             // Saaty's scale ends at 9.
             if !(0.1..=10.0).contains(entry) || (entry * other - 1.0).abs() > 0.05 {
-                return Err(Failure::invalid(&loc, "must be between 1/9 and 9, and the entry across the diagonal its inverse"));
+                return Err(Failure::invalid(
+                    &loc,
+                    "must be between 1/9 and 9, and the entry across the diagonal its inverse",
+                ));
             }
         }
     }
@@ -194,7 +207,11 @@ fn topsis(table: &[Vec<f64>], weights: &[f64], benefits: &[bool]) -> Vec<f64> {
     for (index, (weight, benefit)) in weights.iter().zip(benefits).enumerate() {
         let values = column(table, index);
         let largest = values.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
-        let length = if largest > 0.0 { largest * values.iter().map(|value| (value / largest).powi(2)).sum::<f64>().sqrt() } else { 1.0 };
+        let length = if largest > 0.0 {
+            largest * values.iter().map(|value| (value / largest).powi(2)).sum::<f64>().sqrt()
+        } else {
+            1.0
+        };
         let scaled: Vec<f64> = values.iter().map(|value| weight * value / length).collect();
         let low = scaled.iter().copied().fold(f64::INFINITY, f64::min);
         let high = scaled.iter().copied().fold(f64::NEG_INFINITY, f64::max);

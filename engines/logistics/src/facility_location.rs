@@ -84,15 +84,23 @@ struct Problem<'a> {
 /// A p that cannot be met, a missing radius, a negative weight, too large an input.
 pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     let problem = Problem::new(&input)?;
-    let fixed: Vec<usize> = input.candidates.iter().enumerate().filter(|(_, site)| site.fixed.unwrap_or(false)).map(|(index, _)| index).collect();
+    let fixed: Vec<usize> = input
+        .candidates
+        .iter()
+        .enumerate()
+        .filter(|(_, site)| site.fixed.unwrap_or(false))
+        .map(|(index, _)| index)
+        .collect();
     let free: Vec<usize> = (0..input.candidates.len()).filter(|index| !fixed.contains(index)).collect();
     let Some(open) = input.p.checked_sub(fixed.len()).filter(|open| *open <= free.len()) else {
-        let message = format!("must be between the {} fixed sites and the {} candidates", fixed.len(), input.candidates.len());
+        let message =
+            format!("must be between the {} fixed sites and the {} candidates", fixed.len(), input.candidates.len());
         return Err(Failure::invalid(&["p"], message));
     };
     let choices = choices(free.len(), open);
     let optimal = choices <= MAX_CHOICES && choices * input.demand.len() as f64 * input.p as f64 <= MAX_STEPS;
-    let mut selected = if optimal { problem.all(&fixed, &free, open) } else { problem.exchange(&fixed, &free, open, cx) };
+    let mut selected =
+        if optimal { problem.all(&fixed, &free, open) } else { problem.exchange(&fixed, &free, open, cx) };
     selected.sort_unstable();
     let nearest = problem.nearest(&selected);
     let allocation = input.demand.iter().zip(&nearest).map(|(place, (site, distance))| Allocation {
@@ -107,7 +115,11 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         allocation: allocation.collect(),
         objective_value: problem.cost(&selected).abs(),
         covered_share: input.radius_km.map(|_| if total > 0.0 { (covered / total).min(1.0) } else { 1.0 }),
-        selected: selected.iter().filter_map(|index| input.candidates.get(*index)).map(|site| site.id.clone()).collect(),
+        selected: selected
+            .iter()
+            .filter_map(|index| input.candidates.get(*index))
+            .map(|site| site.id.clone())
+            .collect(),
         optimal,
     })
 }
@@ -159,9 +171,13 @@ impl<'a> Problem<'a> {
             (demand.weight, distance)
         });
         match self.input.objective {
-            Objective::PMedian => weighted.map(|(weight, distance)| if weight > 0.0 { weight * distance } else { 0.0 }).sum(),
+            Objective::PMedian => {
+                weighted.map(|(weight, distance)| if weight > 0.0 { weight * distance } else { 0.0 }).sum()
+            }
             Objective::PCenter => weighted.map(|(_, distance)| distance).fold(0.0, f64::max),
-            Objective::MaxCover => -weighted.filter(|(_, distance)| *distance <= self.radius).map(|(weight, _)| weight).sum::<f64>(),
+            Objective::MaxCover => {
+                -weighted.filter(|(_, distance)| *distance <= self.radius).map(|(weight, _)| weight).sum::<f64>()
+            }
         }
     }
 

@@ -81,9 +81,16 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         positive(&[name], value)?;
     }
     let usable = input.battery_voltage_v * input.depth_of_discharge * input.battery_efficiency;
-    let generator = input.generator_rating_kva.map(|rating| generator(rating * input.power_factor, energy, peak, cx)).transpose()?;
+    let generator = input
+        .generator_rating_kva
+        .map(|rating| generator(rating * input.power_factor, energy, peak, cx))
+        .transpose()?;
     let fuel_per_day = generator.map(|(_, fuel)| fuel);
-    let fuel_days = input.fuel_available.zip(fuel_per_day).filter(|(_, fuel)| *fuel > 0.0).map(|(available, fuel)| available / fuel);
+    let fuel_days = input
+        .fuel_available
+        .zip(fuel_per_day)
+        .filter(|(_, fuel)| *fuel > 0.0)
+        .map(|(available, fuel)| available / fuel);
     Ok(Output {
         daily_energy_kwh: energy / 1_000.0,
         peak_load_kw: peak / 1_000.0,

@@ -8,6 +8,8 @@ const MAX_SERVERS: i64 = 10_000;
 /// Probability of longer queues at which the sum over states ends.
 const TAIL: f64 = 1e-15;
 const MAX_STATES: usize = 1_000_000;
+/// Weight of a state above which all are scaled down.
+const LARGE: f64 = 1e150;
 
 /// Input of the engine.
 #[derive(Input)]
@@ -58,7 +60,10 @@ pub fn run(input: Input, _: &Context) -> Result<Output, Failure> {
     };
     let load = queue.arrivals / queue.services;
     if !load.is_finite() || load > MAX_SERVERS as f64 {
-        return Err(Failure::no_answer(NoAnswer::OutsideValidity, format!("the load is {load} servers; at most {MAX_SERVERS} are computed")));
+        return Err(Failure::no_answer(
+            NoAnswer::OutsideValidity,
+            format!("the load is {load} servers; at most {MAX_SERVERS} are computed"),
+        ));
     }
     let least = if queue.impatience > 0.0 { 1 } else { load.floor() as i64 + 1 };
     if let Some(servers) = input.servers {
@@ -66,7 +71,9 @@ pub fn run(input: Input, _: &Context) -> Result<Output, Failure> {
             return Err(Failure::too_large(format!("at most {MAX_SERVERS} servers are computed")));
         }
         if servers < least {
-            let message = format!("{servers} servers cannot serve a load of {load:.3}: the queue grows without end; {least} are needed at least");
+            let message = format!(
+                "{servers} servers cannot serve a load of {load:.3}: the queue grows without end; {least} are needed at least"
+            );
             return Err(Failure::no_answer(NoAnswer::Infeasible, message));
         }
         return Ok(queue.with(servers, input.target_wait_s));
@@ -76,7 +83,10 @@ pub fn run(input: Input, _: &Context) -> Result<Output, Failure> {
     let (mut low, mut high) = (least, least);
     while !meets(high) {
         if high >= MAX_SERVERS {
-            return Err(Failure::no_answer(NoAnswer::Infeasible, format!("{MAX_SERVERS} servers do not meet the target")));
+            return Err(Failure::no_answer(
+                NoAnswer::Infeasible,
+                format!("{MAX_SERVERS} servers do not meet the target"),
+            ));
         }
         low = high + 1;
         high = (high * 2).min(MAX_SERVERS);
@@ -119,13 +129,18 @@ impl Queue {
     fn impatient(&self, servers: i64, target: f64, blocking: f64) -> Output {
         let busy = servers as f64 * self.services;
         // Weight of the states with fewer customers: all busy has weight 1, and its share without a queue is B.
-        let below = if blocking > 0.0 { 1.0 / blocking - 1.0 } else { f64::INFINITY };
+        let mut below = if blocking > 0.0 { 1.0 / blocking - 1.0 } else { f64::INFINITY };
         let (mut weight, mut total, mut queued, mut served_soon) = (1.0, 0.0, 0.0, 0.0);
         let soon = Soon::new(busy, self.impatience, target);
         for waiting in 0..MAX_STATES {
             total += weight;
             queued += weight * waiting as f64;
             served_soon += weight * soon.at(waiting);
+            if weight > LARGE {
+                for sum in [&mut weight, &mut total, &mut queued, &mut served_soon, &mut below] {
+                    *sum /= LARGE;
+                }
+            }
             weight *= self.arrivals / (busy + (waiting as f64 + 1.0) * self.impatience);
             if weight < TAIL * total && (waiting as f64) * self.impatience + busy > self.arrivals {
                 break;
@@ -138,7 +153,7 @@ impl Queue {
         let mean_wait = if self.arrivals > 0.0 { mean_queue / self.arrivals } else { 0.0 };
         Output {
             servers,
-            utilisation: self.arrivals * (1.0 - abandonment) / busy,
+            utilisation: (self.arrivals * (1.0 - abandonment) / busy).clamp(0.0, 1.0),
             wait_probability: waits,
             mean_wait_s: mean_wait,
             mean_queue,

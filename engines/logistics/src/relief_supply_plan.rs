@@ -99,13 +99,43 @@ fn needs(input: &Input) -> Vec<Need> {
     };
     vec![
         ("water", "L", 15.0 * people * days, 1.0, "15 L a person and day (Sphere 2018, Water supply standard 2.1)"),
-        ("food", "ration", people * days, 0.45, "2,100 kcal a person and day (Sphere 2018, Food assistance standard 6.1)"),
+        (
+            "food",
+            "ration",
+            people * days,
+            0.45,
+            "2,100 kcal a person and day (Sphere 2018, Food assistance standard 6.1)",
+        ),
         ("covered-space", "m2", space * people, 0.0, space_basis),
-        ("latrines", "unit", (people / 20.0).ceil(), 0.0, "one for 20 people (Sphere 2018, Excreta management standard 3.2)"),
-        ("latrines-first-phase", "unit", (people / 50.0).ceil(), 0.0, "one for 50 people in the first phase (Sphere 2018, Excreta management standard 3.2)"),
+        (
+            "latrines",
+            "unit",
+            (people / 20.0).ceil(),
+            0.0,
+            "one for 20 people (Sphere 2018, Excreta management standard 3.2)",
+        ),
+        (
+            "latrines-first-phase",
+            "unit",
+            (people / 50.0).ceil(),
+            0.0,
+            "one for 50 people in the first phase (Sphere 2018, Excreta management standard 3.2)",
+        ),
         ("taps", "unit", (people / 250.0).ceil(), 0.0, "250 people a tap (Sphere 2018, Water supply standard 2.1)"),
-        ("soap", "kg", 0.25 * people * days / 30.0, 1.0, "250 g a person and month (Sphere 2018, Hygiene promotion standard 1.2)"),
-        ("blankets", "unit", blankets * people, 1.5, "two a person, fewer in warm and more in cold climates (Sphere 2018, Shelter standard 4)"),
+        (
+            "soap",
+            "kg",
+            0.25 * people * days / 30.0,
+            1.0,
+            "250 g a person and month (Sphere 2018, Hygiene promotion standard 1.2)",
+        ),
+        (
+            "blankets",
+            "unit",
+            blankets * people,
+            1.5,
+            "two a person, fewer in warm and more in cold climates (Sphere 2018, Shelter standard 4)",
+        ),
         ("tarpaulins", "unit", households, 4.0, "one a household, an assumption of this engine"),
     ]
 }

@@ -25,7 +25,7 @@ pub struct Region {
 #[derive(Input)]
 pub struct Searched {
     id: String,
-    hours_h: f64,
+    hours: f64,
 }
 
 /// How detection depends on coverage.
@@ -55,7 +55,7 @@ pub struct Input {
 #[derive(Output)]
 pub struct Allocation {
     id: String,
-    hours_h: f64,
+    hours: f64,
     coverage: f64,
     pod: f64,
     pos: f64,
@@ -86,7 +86,13 @@ impl Model {
             Self::Exponential => (-slope.ln()).max(0.0),
             // d/dC erf(√π C / 2) = exp(-π C² / 4).
             Self::InverseCube => (-4.0 / std::f64::consts::PI * slope.ln()).max(0.0).sqrt(),
-            Self::DefiniteRange => if slope < 1.0 { 1.0 } else { 0.0 },
+            Self::DefiniteRange => {
+                if slope < 1.0 {
+                    1.0
+                } else {
+                    0.0
+                }
+            }
         }
     }
 }
@@ -117,7 +123,7 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         let coverage = cell.rate * hours;
         Allocation {
             id: region.id.clone(),
-            hours_h: *hours,
+            hours: *hours,
             coverage,
             pod: input.model.gain(cell, *hours),
             pos: success,
@@ -144,11 +150,11 @@ fn cells(input: &Input, cx: &Context) -> Result<Vec<Cell>, Failure> {
     let mut spent: BTreeMap<&str, f64> = BTreeMap::new();
     for (index, searched) in input.searched.iter().enumerate() {
         let index = index.to_string();
-        not_negative(["searched", &index, "hours"], searched.hours_h)?;
+        not_negative(["searched", &index, "hours"], searched.hours)?;
         if !input.regions.iter().any(|region| region.id == searched.id) {
             return Err(Failure::invalid(&["searched", &index, "id"], "is the id of no region"));
         }
-        *spent.entry(&searched.id).or_default() += searched.hours_h;
+        *spent.entry(&searched.id).or_default() += searched.hours;
     }
     let mut cells = Vec::with_capacity(input.regions.len());
     for (index, region) in input.regions.iter().enumerate() {
@@ -165,7 +171,10 @@ fn cells(input: &Input, cx: &Context) -> Result<Vec<Cell>, Failure> {
     }
     let total: f64 = cells.iter().map(|cell| cell.poc).sum();
     if total > 1.0 + 1e-9 {
-        return Err(Failure::invalid(&["regions"], format!("have probabilities that are {total} together, more than 1")));
+        return Err(Failure::invalid(
+            &["regions"],
+            format!("have probabilities that are {total} together, more than 1"),
+        ));
     }
     // Bayes: what was searched without success becomes less probable, here and outside of the regions more.
     let found: f64 = cells.iter().map(|cell| cell.poc * input.model.pod(cell.done)).sum();
@@ -173,7 +182,10 @@ fn cells(input: &Input, cx: &Context) -> Result<Vec<Cell>, Failure> {
         cx.step("probability of success of the search before", found, "-");
     }
     if found >= 1.0 {
-        return Err(Failure::no_answer(NoAnswer::OutsideValidity, "what was searched would have found the target with certainty"));
+        return Err(Failure::no_answer(
+            NoAnswer::OutsideValidity,
+            "what was searched would have found the target with certainty",
+        ));
     }
     for cell in &mut cells {
         cell.poc *= (1.0 - input.model.pod(cell.done)) / (1.0 - found);
@@ -220,7 +232,11 @@ fn split(cells: &[Cell], model: Model, hours: f64) -> Vec<f64> {
 
 /// Definite range: regions with the largest gain an hour first, each until it is covered.
 fn greedy(cells: &[Cell], hours: f64) -> Vec<f64> {
-    let mut order: Vec<(usize, f64)> = cells.iter().enumerate().map(|(index, cell)| (index, cell.poc * cell.rate / (1.0 - cell.done).max(f64::MIN_POSITIVE))).collect();
+    let mut order: Vec<(usize, f64)> = cells
+        .iter()
+        .enumerate()
+        .map(|(index, cell)| (index, cell.poc * cell.rate / (1.0 - cell.done).max(f64::MIN_POSITIVE)))
+        .collect();
     order.sort_by(|one, other| other.1.total_cmp(&one.1));
     let mut found = vec![0.0; cells.len()];
     let mut left = hours;

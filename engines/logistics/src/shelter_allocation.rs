@@ -86,10 +86,8 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     for (index, shelter) in input.shelters.iter().enumerate() {
         network.add(groups + index, sink, shelter.capacity as f64, 0.0);
     }
-    let arcs: Vec<usize> = pairs
-        .iter()
-        .map(|pair| network.add(pair.group, groups + pair.shelter, f64::INFINITY, pair.distance))
-        .collect();
+    let arcs: Vec<usize> =
+        pairs.iter().map(|pair| network.add(pair.group, groups + pair.shelter, f64::INFINITY, pair.distance)).collect();
     let (_, cost) = network.cheapest(source, sink, f64::INFINITY);
     let mut sheltered = vec![0_i64; groups];
     let mut loads = vec![0_i64; shelters];

@@ -82,7 +82,10 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         }
     }
     let sign = if input.maximise { -1.0 } else { 1.0 };
-    let signed: Vec<Vec<f64>> = cost.iter().map(|row| row.iter().map(|entry| if entry.is_finite() { sign * entry } else { f64::INFINITY }).collect()).collect();
+    let signed: Vec<Vec<f64>> = cost
+        .iter()
+        .map(|row| row.iter().map(|entry| if entry.is_finite() { sign * entry } else { f64::INFINITY }).collect())
+        .collect();
     let found = assign(&signed);
     let team_name = |row: usize| teams.get(row).map_or_else(|| row.to_string(), |team| team.id.clone());
     let task_name = |column: usize| tasks.get(column).map_or_else(|| column.to_string(), |task| task.id.clone());
@@ -115,7 +118,10 @@ fn matrix(cost: Vec<Vec<f64>>, teams: usize, tasks: usize) -> Result<Vec<Vec<f64
         return Err(Failure::invalid(&["cost"], "is empty"));
     }
     if let Some(row) = cost.iter().position(|row| row.len() != columns) {
-        return Err(Failure::invalid(&["cost", &row.to_string()], format!("must have {columns} entries, as the first row")));
+        return Err(Failure::invalid(
+            &["cost", &row.to_string()],
+            format!("must have {columns} entries, as the first row"),
+        ));
     }
     for (name, listed, has) in [("teams", teams, cost.len()), ("tasks", tasks, columns)] {
         if listed > 0 && listed != has {

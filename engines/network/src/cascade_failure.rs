@@ -115,7 +115,11 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         failed: cascade
             .log
             .iter()
-            .map(|(node, step, cause)| Failed { node: cascade.graph.name(*node).to_owned(), step: *step, cause: *cause })
+            .map(|(node, step, cause)| Failed {
+                node: cascade.graph.name(*node).to_owned(),
+                step: *step,
+                cause: *cause,
+            })
             .collect(),
     })
 }

@@ -182,7 +182,8 @@ fn modularity(weights: &Weights, member_of: &[usize], resolution: f64) -> f64 {
         within += at(&weights.within, node);
         let row = weights.between.get(node).into_iter().flatten();
         // Each pair is met twice.
-        within += row.filter(|(other, _)| at(member_of, **other) == *community).map(|(_, share)| share / 2.0).sum::<f64>();
+        within +=
+            row.filter(|(other, _)| at(member_of, **other) == *community).map(|(_, share)| share / 2.0).sum::<f64>();
     }
     within - resolution * degree.iter().map(|degree| degree * degree).sum::<f64>()
 }

@@ -185,8 +185,7 @@ fn eigenvector(graph: &Graph) -> Option<Vec<f64>> {
 
 fn pagerank(graph: &Graph) -> Option<Vec<f64>> {
     let count = graph.len();
-    let strength: Vec<f64> =
-        (0..count).map(|node| graph.out(node).iter().map(|arc| arc.weight).sum()).collect();
+    let strength: Vec<f64> = (0..count).map(|node| graph.out(node).iter().map(|arc| arc.weight).sum()).collect();
     let even = 1.0 / count as f64;
     let mut scores = vec![even; count];
     for _ in 0..MAX_ITERATIONS {

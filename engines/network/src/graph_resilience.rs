@@ -68,7 +68,10 @@ pub fn run(input: Input, _: &Context) -> Result<Output, Failure> {
         bridges: weak.bridges.iter().filter_map(|edge| bridge(*edge)).collect(),
         articulation_points: graph.names(weak.nodes),
         strong_components: strong.into_iter().map(|part| graph.names(part)).collect(),
-        core_numbers: (0..).zip(core_numbers(&directed, &distinct)).map(|(node, core)| (graph.name(node).to_owned(), core)).collect(),
+        core_numbers: (0..)
+            .zip(core_numbers(&directed, &distinct))
+            .map(|(node, core)| (graph.name(node).to_owned(), core))
+            .collect(),
         components: components.into_iter().map(|part| graph.names(part)).collect(),
     })
 }

@@ -70,6 +70,9 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         wait_s: airtime_ms * (1.0 / duty - 1.0) / 1_000.0,
         // Finite, as airtime is positive.
         messages_per_hour: per_hour.floor() as i64,
-        sensitivity_dbm: -174.0 + 10.0 * (input.bandwidth_khz * 1_000.0).log10() + NOISE_FIGURE_DB + 2.5 * (4.0 - factor),
+        sensitivity_dbm: -174.0
+            + 10.0 * (input.bandwidth_khz * 1_000.0).log10()
+            + NOISE_FIGURE_DB
+            + 2.5 * (4.0 - factor),
     })
 }

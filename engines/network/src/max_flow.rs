@@ -78,11 +78,8 @@ pub fn run(input: Input, _: &Context) -> Result<Output, Failure> {
     let (source, sink) = (graph.len(), graph.len() + 1);
     let mut network = FlowNetwork::new(graph.len() + 2);
     let number = |name: &str| graph.find(name).unwrap_or_default();
-    let arcs: Vec<usize> = input
-        .edges
-        .iter()
-        .map(|edge| network.add(number(&edge.from), number(&edge.to), edge.capacity, 0.0))
-        .collect();
+    let arcs: Vec<usize> =
+        input.edges.iter().map(|edge| network.add(number(&edge.from), number(&edge.to), edge.capacity, 0.0)).collect();
     for node in sources {
         network.add(source, node, f64::INFINITY, 0.0);
     }
@@ -91,9 +88,10 @@ pub fn run(input: Input, _: &Context) -> Result<Output, Failure> {
     }
     let value = network.maximum(source, sink);
     let reached = network.reached(source);
-    let cut = input.edges.iter().filter(|edge| {
-        edge.capacity > 0.0 && at(&reached, number(&edge.from)) && !at(&reached, number(&edge.to))
-    });
+    let cut = input
+        .edges
+        .iter()
+        .filter(|edge| edge.capacity > 0.0 && at(&reached, number(&edge.from)) && !at(&reached, number(&edge.to)));
     Ok(Output {
         value,
         flows: input

@@ -112,7 +112,10 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
 /// Reliability with the link up less that with it down.
 fn birnbaum(links: &[Link], terminals: &BTreeSet<usize>, link: usize) -> f64 {
     let with = |reliability: f64| {
-        let links = links.iter().enumerate().map(|(at, (from, to, own))| (*from, *to, if at == link { reliability } else { *own }));
+        let links = links
+            .iter()
+            .enumerate()
+            .map(|(at, (from, to, own))| (*from, *to, if at == link { reliability } else { *own }));
         factor(links.collect(), terminals.clone())
     };
     with(1.0) - with(0.0)
@@ -181,7 +184,13 @@ fn merged(links: Vec<Link>, terminals: &BTreeSet<usize>) -> Vec<Link> {
 }
 
 /// Estimates the reliability, and each link's importance as the difference of its means with the link up and down.
-fn sample(links: &[Link], nodes: usize, terminals: &BTreeSet<usize>, input: &Input, cx: &Context) -> (f64, Vec<Option<f64>>) {
+fn sample(
+    links: &[Link],
+    nodes: usize,
+    terminals: &BTreeSet<usize>,
+    input: &Input,
+    cx: &Context,
+) -> (f64, Vec<Option<f64>>) {
     let mut random = Sampler::new(input.seed);
     let mut connected = 0_i64;
     // Of each link: samples with it up, and how many of them are connected.

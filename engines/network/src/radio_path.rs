@@ -66,10 +66,8 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         return Err(Failure::invalid(&["distance"], "must be positive"));
     }
     let length = input.distance_km * 1_000.0;
-    let path = Path {
-        wavelength: LIGHT_M_S / (input.frequency_mhz * 1e6),
-        earth_radius: input.k_factor * EARTH_RADIUS_M,
-    };
+    let path =
+        Path { wavelength: LIGHT_M_S / (input.frequency_mhz * 1e6), earth_radius: input.k_factor * EARTH_RADIUS_M };
     let ground = ground(&input, length)?;
     if input.profile.is_empty() {
         cx.warn("assumed: without a profile the ground is flat; only the curvature of the earth is in the way");

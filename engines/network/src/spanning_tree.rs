@@ -58,9 +58,5 @@ pub fn run(input: Input, _: &Context) -> Result<Output, Failure> {
             edges.push(Chosen { from: edge.from.clone(), to: edge.to.clone(), cost: cost(edge) });
         }
     }
-    Ok(Output {
-        total_cost: edges.iter().map(|edge| edge.cost).sum(),
-        components: graph.len() - edges.len(),
-        edges,
-    })
+    Ok(Output { total_cost: edges.iter().map(|edge| edge.cost).sum(), components: graph.len() - edges.len(), edges })
 }

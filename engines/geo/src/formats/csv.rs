@@ -12,10 +12,19 @@ pub(crate) fn read(content: &str) -> Result<Vec<Feature>, String> {
     let content = content.trim_start_matches('\u{feff}');
     let first = content.lines().next().unwrap_or_default();
     // The separator that the header has most of.
-    let delimiter = [b',', b';', b'\t'].into_iter().max_by_key(|mark| first.bytes().filter(|byte| byte == mark).count()).unwrap_or(b',');
+    let delimiter = [b',', b';', b'\t']
+        .into_iter()
+        .max_by_key(|mark| first.bytes().filter(|byte| byte == mark).count())
+        .unwrap_or(b',');
     let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).flexible(false).from_reader(content.as_bytes());
-    let headers: Vec<String> = reader.headers().map_err(|error| format!("is no CSV: {error}"))?.iter().map(|name| name.trim().to_owned()).collect();
-    let column = |names: &[&str]| headers.iter().position(|header| names.iter().any(|name| header.eq_ignore_ascii_case(name)));
+    let headers: Vec<String> = reader
+        .headers()
+        .map_err(|error| format!("is no CSV: {error}"))?
+        .iter()
+        .map(|name| name.trim().to_owned())
+        .collect();
+    let column =
+        |names: &[&str]| headers.iter().position(|header| names.iter().any(|name| header.eq_ignore_ascii_case(name)));
     let (Some(lat), Some(lon)) = (column(&LATITUDES), column(&LONGITUDES)) else {
         return Err("has no columns of latitude and longitude in its first line, such as lat,lon".to_owned());
     };
@@ -24,7 +33,10 @@ pub(crate) fn read(content: &str) -> Result<Vec<Feature>, String> {
         let record = record.map_err(|error| format!("is no CSV: {error}"))?;
         let number = |index: usize, limit: f64, name: &str| {
             let text = record.get(index).unwrap_or_default().trim();
-            text.parse::<f64>().ok().filter(|value| value.abs() <= limit).ok_or_else(|| format!("has {text:?} as the {name} of row {}", row + 1))
+            text.parse::<f64>()
+                .ok()
+                .filter(|value| value.abs() <= limit)
+                .ok_or_else(|| format!("has {text:?} as the {name} of row {}", row + 1))
         };
         let position = [number(lon, 180.0, "longitude")?, number(lat, 90.0, "latitude")?];
         let properties = headers.iter().zip(record.iter()).enumerate();

@@ -9,8 +9,8 @@ use crate::shape::Geometry;
 const MAX_DEPTH: usize = 8;
 
 pub(crate) fn read(content: &str) -> Result<Vec<Feature>, String> {
-    let value: Value = serde_json::from_str(content.trim_start_matches('\u{feff}'))
-        .map_err(|error| format!("is no JSON: {error}"))?;
+    let value: Value =
+        serde_json::from_str(content.trim_start_matches('\u{feff}')).map_err(|error| format!("is no JSON: {error}"))?;
     let items = match (value.get("type").and_then(Value::as_str), &value) {
         (Some("FeatureCollection"), _) => {
             value.get("features").and_then(Value::as_array).ok_or("has no features")?.iter().collect()
@@ -27,7 +27,9 @@ fn feature(value: &Value) -> Result<Feature, String> {
     };
     let geometry = match geometry {
         Value::Null => None,
-        geometry => Some(Geometry::read(geometry, MAX_DEPTH).map_err(|(path, message)| format!("{}: {message}", path.join(".")))?),
+        geometry => Some(
+            Geometry::read(geometry, MAX_DEPTH).map_err(|(path, message)| format!("{}: {message}", path.join(".")))?,
+        ),
     };
     let mut properties = properties.and_then(Value::as_object).cloned().unwrap_or_default();
     if let Some(id) = value.get("id")

@@ -30,7 +30,9 @@ pub(crate) fn read(root: &Element) -> Result<Vec<Feature>, String> {
 }
 
 fn position(element: &Element) -> Result<Position, String> {
-    let number = |name: &str| element.attribute(name).and_then(|text| text.trim().parse::<f64>().ok()).filter(|value| value.is_finite());
+    let number = |name: &str| {
+        element.attribute(name).and_then(|text| text.trim().parse::<f64>().ok()).filter(|value| value.is_finite())
+    };
     match (number("lon"), number("lat")) {
         (Some(lon), Some(lat)) => Ok([lon, lat]),
         _ => Err(format!("has a {} without lat and lon", element.name)),
@@ -73,7 +75,13 @@ pub(crate) fn write(features: &[Feature], warnings: &mut Vec<String>) -> Result<
     Ok(text)
 }
 
-fn add(shape: &Geometry, properties: &Map<String, Value>, points: &mut String, lines: &mut String, polygons: &mut usize) {
+fn add(
+    shape: &Geometry,
+    properties: &Map<String, Value>,
+    points: &mut String,
+    lines: &mut String,
+    polygons: &mut usize,
+) {
     match shape {
         Geometry::Point(at) => points.push_str(&point("wpt", at, &members(properties))),
         Geometry::MultiPoint(all) => all.iter().for_each(|at| points.push_str(&point("wpt", at, &members(properties)))),
@@ -101,8 +109,11 @@ fn track(lines: &[Vec<Position>], properties: &Map<String, Value>) -> String {
         format!("<trkseg>{points}</trkseg>")
     });
     // Elevations and times belong to points, not to tracks.
-    let properties: Map<String, Value> =
-        properties.iter().filter(|(name, _)| !matches!(name.as_str(), "ele" | "time" | "sym")).map(|(name, value)| (name.clone(), value.clone())).collect();
+    let properties: Map<String, Value> = properties
+        .iter()
+        .filter(|(name, _)| !matches!(name.as_str(), "ele" | "time" | "sym"))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
     format!("<trk>{}{}</trk>\n", members(&properties), segments.collect::<String>())
 }
 

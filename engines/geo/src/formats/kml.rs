@@ -50,7 +50,8 @@ fn placemark(element: &Element, unread: &mut usize) -> Result<Feature, String> {
             }
         }
     }
-    let geometry = element.children.iter().find_map(|child| geometry(child, unread, MAX_DEPTH).transpose()).transpose()?;
+    let geometry =
+        element.children.iter().find_map(|child| geometry(child, unread, MAX_DEPTH).transpose()).transpose()?;
     Ok(Feature { geometry, properties })
 }
 
@@ -101,9 +102,16 @@ fn closed(mut ring: Vec<Position>) -> Result<Vec<Position>, String> {
 
 /// Members of one kind become one geometry of that kind.
 fn joined(members: Vec<Geometry>) -> Geometry {
-    let points: Option<Vec<_>> = members.iter().map(|member| if let Geometry::Point(at) = member { Some(*at) } else { None }).collect();
-    let lines: Option<Vec<_>> = members.iter().map(|member| if let Geometry::LineString(line) = member { Some(line.clone()) } else { None }).collect();
-    let polygons: Option<Vec<_>> = members.iter().map(|member| if let Geometry::Polygon(rings) = member { Some(rings.clone()) } else { None }).collect();
+    let points: Option<Vec<_>> =
+        members.iter().map(|member| if let Geometry::Point(at) = member { Some(*at) } else { None }).collect();
+    let lines: Option<Vec<_>> = members
+        .iter()
+        .map(|member| if let Geometry::LineString(line) = member { Some(line.clone()) } else { None })
+        .collect();
+    let polygons: Option<Vec<_>> = members
+        .iter()
+        .map(|member| if let Geometry::Polygon(rings) = member { Some(rings.clone()) } else { None })
+        .collect();
     match (points, lines, polygons) {
         _ if members.is_empty() => Geometry::Collection(members),
         (Some(points), ..) => Geometry::MultiPoint(points),
@@ -116,7 +124,8 @@ fn joined(members: Vec<Geometry>) -> Geometry {
 fn positions(text: &str) -> Result<Vec<Position>, String> {
     text.split_whitespace()
         .map(|tuple| {
-            let numbers: Result<Vec<f64>, _> = tuple.split(',').filter(|part| !part.is_empty()).map(str::parse).collect();
+            let numbers: Result<Vec<f64>, _> =
+                tuple.split(',').filter(|part| !part.is_empty()).map(str::parse).collect();
             match numbers.as_deref() {
                 Ok([lon, lat] | [lon, lat, _]) if lon.is_finite() && lat.is_finite() => Ok([*lon, *lat]),
                 _ => Err(format!("has the coordinates {tuple:?}, which are not lon,lat or lon,lat,altitude")),
@@ -126,7 +135,9 @@ fn positions(text: &str) -> Result<Vec<Position>, String> {
 }
 
 pub(crate) fn write(features: &[Feature]) -> Result<String, String> {
-    let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<kml xmlns=\"http://www.opengis.net/kml/2.2\">\n<Document>\n");
+    let mut text = String::from(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<kml xmlns=\"http://www.opengis.net/kml/2.2\">\n<Document>\n",
+    );
     for feature in features {
         text.push_str("<Placemark>");
         for name in ["name", "description"] {
@@ -134,11 +145,16 @@ pub(crate) fn write(features: &[Feature]) -> Result<String, String> {
                 text.push_str(&tag(name, &text_of(value)));
             }
         }
-        let others: Vec<_> = feature.properties.iter().filter(|(name, _)| !matches!(name.as_str(), "name" | "description")).collect();
+        let others: Vec<_> =
+            feature.properties.iter().filter(|(name, _)| !matches!(name.as_str(), "name" | "description")).collect();
         if !others.is_empty() {
             text.push_str("<ExtendedData>");
             for (name, value) in others {
-                text.push_str(&format!("<Data name=\"{}\">{}</Data>", escape(name.as_str()), tag("value", &text_of(value))));
+                text.push_str(&format!(
+                    "<Data name=\"{}\">{}</Data>",
+                    escape(name.as_str()),
+                    tag("value", &text_of(value))
+                ));
             }
             text.push_str("</ExtendedData>");
         }

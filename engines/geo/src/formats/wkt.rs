@@ -71,7 +71,10 @@ impl Reader<'_> {
 
     fn geometry(&mut self, depth: usize) -> Result<Geometry, String> {
         let word = self.word();
-        let name = NAMES.iter().find(|name| word.starts_with(**name)).ok_or_else(|| format!("has {word:?}, which is no geometry"))?;
+        let name = NAMES
+            .iter()
+            .find(|name| word.starts_with(**name))
+            .ok_or_else(|| format!("has {word:?}, which is no geometry"))?;
         let mut dimensions = word.get(name.len()..).unwrap_or_default().to_owned();
         if dimensions.is_empty() {
             let before = self.rest;
@@ -102,7 +105,9 @@ impl Reader<'_> {
                 Ok(position)
             })?),
             "LINESTRING" => Geometry::LineString(self.list(empty, Self::position)?),
-            "MULTILINESTRING" => Geometry::MultiLineString(self.list(empty, |reader| reader.list(false, Self::position))?),
+            "MULTILINESTRING" => {
+                Geometry::MultiLineString(self.list(empty, |reader| reader.list(false, Self::position))?)
+            }
             "POLYGON" => Geometry::Polygon(self.list(empty, Self::ring)?),
             "MULTIPOLYGON" => Geometry::MultiPolygon(self.list(empty, |reader| reader.list(false, Self::ring))?),
             _ if depth == 0 => return Err("is nested too deeply".to_owned()),
@@ -147,17 +152,27 @@ impl Reader<'_> {
 }
 
 pub(crate) fn write(features: &[Feature], warnings: &mut Vec<String>) -> Result<String, String> {
-    warn(warnings, features.iter().filter(|feature| !feature.properties.is_empty()).count(), "features lose their properties: WKT has none");
-    warn(warnings, features.iter().filter(|feature| feature.geometry.is_none()).count(), "features without a geometry are left out");
+    warn(
+        warnings,
+        features.iter().filter(|feature| !feature.properties.is_empty()).count(),
+        "features lose their properties: WKT has none",
+    );
+    warn(
+        warnings,
+        features.iter().filter(|feature| feature.geometry.is_none()).count(),
+        "features without a geometry are left out",
+    );
     let lines = features.iter().filter_map(|feature| feature.geometry.as_ref()).map(geometry);
     Ok(lines.collect::<Vec<_>>().join("\n"))
 }
 
 fn geometry(shape: &Geometry) -> String {
     let position = |[lon, lat]: &Position| format!("{lon} {lat}");
-    let line = |positions: &Vec<Position>| format!("({})", positions.iter().map(position).collect::<Vec<_>>().join(", "));
+    let line =
+        |positions: &Vec<Position>| format!("({})", positions.iter().map(position).collect::<Vec<_>>().join(", "));
     let lines = |lines: &Vec<Vec<Position>>| format!("({})", lines.iter().map(line).collect::<Vec<_>>().join(", "));
-    let body = |name: &str, empty: bool, body: String| if empty { format!("{name} EMPTY") } else { format!("{name} {body}") };
+    let body =
+        |name: &str, empty: bool, body: String| if empty { format!("{name} EMPTY") } else { format!("{name} {body}") };
     match shape {
         Geometry::Point(at) => format!("POINT ({})", position(at)),
         Geometry::MultiPoint(points) => {

@@ -45,7 +45,9 @@ pub(crate) fn parse(content: &str) -> Result<Element, String> {
             Event::Start(start) => {
                 count += 1;
                 if open.len() > MAX_DEPTH || count > MAX_ELEMENTS {
-                    return Err(format!("has more than {MAX_ELEMENTS} elements, or is nested more than {MAX_DEPTH} deep"));
+                    return Err(format!(
+                        "has more than {MAX_ELEMENTS} elements, or is nested more than {MAX_DEPTH} deep"
+                    ));
                 }
                 open.push(element(&start)?);
             }
@@ -93,7 +95,8 @@ fn element(start: &BytesStart<'_>) -> Result<Element, String> {
     let mut attributes = Vec::new();
     for attribute in start.attributes() {
         let attribute = attribute.map_err(|error| format!("is no XML: {error}"))?;
-        let value = quick_xml::escape::unescape(&attribute.value).map_err(|error| format!("is no XML: {error}"))?.into_owned();
+        let value =
+            quick_xml::escape::unescape(&attribute.value).map_err(|error| format!("is no XML: {error}"))?.into_owned();
         attributes.push((attribute.key.local_name().as_ref().to_owned(), value));
     }
     Ok(Element { name: start.local_name().as_ref().to_owned(), attributes, ..Element::default() })

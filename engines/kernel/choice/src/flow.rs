@@ -190,9 +190,17 @@ mod tests {
     #[test]
     fn the_network_of_clrs_carries_23() {
         let mut network = FlowNetwork::new(6);
-        for (from, to, capacity) in
-            [(0, 1, 16.0), (0, 2, 13.0), (1, 3, 12.0), (2, 1, 4.0), (2, 4, 14.0), (3, 2, 9.0), (3, 5, 20.0), (4, 3, 7.0), (4, 5, 4.0)]
-        {
+        for (from, to, capacity) in [
+            (0, 1, 16.0),
+            (0, 2, 13.0),
+            (1, 3, 12.0),
+            (2, 1, 4.0),
+            (2, 4, 14.0),
+            (3, 2, 9.0),
+            (3, 5, 20.0),
+            (4, 3, 7.0),
+            (4, 5, 4.0),
+        ] {
             network.add(from, to, capacity, 0.0);
         }
         assert_eq!(network.maximum(0, 5), 23.0);

@@ -70,7 +70,8 @@ pub fn mgrs(position: LatLon, digits: u8) -> String {
 /// Returns the centre of the square that a grid reference names, and the length of its side in metres. Blanks are
 /// ignored. `None` if it is no grid reference.
 pub fn parse_mgrs(text: &str) -> Option<(LatLon, f64)> {
-    let text: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).map(|byte| byte.to_ascii_uppercase()).collect();
+    let text: Vec<u8> =
+        text.bytes().filter(|byte| !byte.is_ascii_whitespace()).map(|byte| byte.to_ascii_uppercase()).collect();
     let count = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (number, rest) = text.split_at_checked(count)?;
     let [first, column, row, digits @ ..] = rest else { return None };
@@ -141,28 +142,30 @@ mod tests {
     }
 
     const GEOTRANS: [(f64, f64, &str); 17] = [
-(48.858222, 2.2945, "31UDQ4825111935"),
-(0.0, 0.0, "31NAA6602100000"),
-(-0.001, -0.001, "30MZE3386799889"),
-(60.1, 5.2, "32VKM8876268623"),
-(78.2, 15.6, "33XWG1369680760"),
-(-54.8, -68.3, "19FEV4500027239"),
-(83.9, -40.0, "24XVU8813617033"),
-(89.0, 10.0, "ZAF1927990660"),
-(87.0, -100.0, "YUH7191657849"),
-(-88.0, 45.0, "BBP5702657026"),
-(-82.0, -170.0, "AYD4552623936"),
-(71.9, 179.9, "60WXE0052480197"),
-(-33.86, 151.21, "56HLH3441651925"),
-(8.0, 3.1, "31PEJ1101984299"),
-(-79.9, 100.0, "47CNM1957629407"),
-(90.0, 0.0, "ZAH0000000000"),
-(-90.0, 0.0, "BAN0000000000"),
-];
+        (48.858222, 2.2945, "31UDQ4825111935"),
+        (0.0, 0.0, "31NAA6602100000"),
+        (-0.001, -0.001, "30MZE3386799889"),
+        (60.1, 5.2, "32VKM8876268623"),
+        (78.2, 15.6, "33XWG1369680760"),
+        (-54.8, -68.3, "19FEV4500027239"),
+        (83.9, -40.0, "24XVU8813617033"),
+        (89.0, 10.0, "ZAF1927990660"),
+        (87.0, -100.0, "YUH7191657849"),
+        (-88.0, 45.0, "BBP5702657026"),
+        (-82.0, -170.0, "AYD4552623936"),
+        (71.9, 179.9, "60WXE0052480197"),
+        (-33.86, 151.21, "56HLH3441651925"),
+        (8.0, 3.1, "31PEJ1101984299"),
+        (-79.9, 100.0, "47CNM1957629407"),
+        (90.0, 0.0, "ZAH0000000000"),
+        (-90.0, 0.0, "BAN0000000000"),
+    ];
 
     #[test]
     fn what_is_no_reference_is_refused() {
-        for text in ["", "31", "31U", "31UDQ1", "61UDQ11", "0UDQ11", "31IDQ11", "31UJQ11", "31UDZ11", "CAA11", "AAA", "31UDQ1a"] {
+        for text in
+            ["", "31", "31U", "31UDQ1", "61UDQ11", "0UDQ11", "31IDQ11", "31UJQ11", "31UDZ11", "CAA11", "AAA", "31UDQ1a"]
+        {
             assert_eq!(parse_mgrs(text), None, "{text}");
         }
     }

@@ -118,10 +118,9 @@ mod tests {
     fn planes_agree_with_proj() {
         let centre = LatLon::new(40.0, -100.0);
         let position = LatLon::new(30.0, -110.0);
-        for (found, expected) in [
-            (EqualArea::new(centre).project(position), LAEA),
-            (Equidistant::new(centre).project(position), AEQD),
-        ] {
+        for (found, expected) in
+            [(EqualArea::new(centre).project(position), LAEA), (Equidistant::new(centre).project(position), AEQD)]
+        {
             assert!((found[0] - expected[0]).abs() < 1e-3 && (found[1] - expected[1]).abs() < 1e-3, "{found:?}");
         }
     }

@@ -112,9 +112,9 @@ pub(crate) fn utm(position: LatLon, zone: u8) -> Projected {
     let radius = rectifying_radius() * UTM_SCALE;
     let north = position.lat >= 0.0;
     let convergence = (tau * sin_lon).atan2(tau.hypot(1.0) * cos_lon) + q.atan2(p);
-    let scale = radius / EQUATORIAL_RADIUS_M * p.hypot(q) * (1.0 - E2 * sin_lat * sin_lat).sqrt()
-        * geographic.hypot(1.0)
-        / tau.hypot(cos_lon);
+    let scale =
+        radius / EQUATORIAL_RADIUS_M * p.hypot(q) * (1.0 - E2 * sin_lat * sin_lat).sqrt() * geographic.hypot(1.0)
+            / tau.hypot(cos_lon);
     Projected {
         grid: Grid {
             zone,
@@ -137,11 +137,8 @@ fn ups(position: LatLon) -> Projected {
     let t = if at_pole { 0.0 } else { 1.0 / (tau + tau.hypot(1.0)) };
     let rho = 2.0 * EQUATORIAL_RADIUS_M * UPS_SCALE * t / polar_constant();
     let (sin_lon, cos_lon) = position.lon.to_radians().sin_cos();
-    let scale = if at_pole {
-        UPS_SCALE
-    } else {
-        rho * (1.0 - E2 * sin_lat * sin_lat).sqrt() / (EQUATORIAL_RADIUS_M * cos_lat)
-    };
+    let scale =
+        if at_pole { UPS_SCALE } else { rho * (1.0 - E2 * sin_lat * sin_lat).sqrt() / (EQUATORIAL_RADIUS_M * cos_lat) };
     let sign = if north { -1.0 } else { 1.0 };
     Projected {
         grid: Grid { zone: 0, north, easting: UPS_FALSE + rho * sin_lon, northing: UPS_FALSE + sign * rho * cos_lon },
@@ -178,8 +175,7 @@ fn geographic_tan(target: f64) -> f64 {
     let mut tau = target / (1.0 - E2);
     for _ in 0..6 {
         let found = conformal_tan(tau);
-        let step = (target - found) / found.hypot(1.0) * (1.0 + (1.0 - E2) * tau * tau)
-            / ((1.0 - E2) * tau.hypot(1.0));
+        let step = (target - found) / found.hypot(1.0) * (1.0 + (1.0 - E2) * tau * tau) / ((1.0 - E2) * tau.hypot(1.0));
         tau += step;
         if step.abs() <= 1e-15 * tau.abs().max(1.0) {
             break;
@@ -243,9 +239,21 @@ mod tests {
     #[test]
     fn zones_have_the_exceptions_of_norway_and_svalbard() {
         for (lat, lon, zone) in [
-            (60.0, 5.0, 32), (60.0, 2.9, 31), (63.999, 11.9, 32), (64.0, 5.0, 31), (78.0, 8.0, 31), (78.0, 10.0, 33),
-            (78.0, 22.0, 35), (78.0, 41.9, 37), (83.999, 0.0, 31), (84.0, 0.0, 0), (-80.0, 0.0, 31), (-80.1, 0.0, 0),
-            (0.0, -180.0, 1), (0.0, 180.0, 1), (0.0, 179.9, 60),
+            (60.0, 5.0, 32),
+            (60.0, 2.9, 31),
+            (63.999, 11.9, 32),
+            (64.0, 5.0, 31),
+            (78.0, 8.0, 31),
+            (78.0, 10.0, 33),
+            (78.0, 22.0, 35),
+            (78.0, 41.9, 37),
+            (83.999, 0.0, 31),
+            (84.0, 0.0, 0),
+            (-80.0, 0.0, 31),
+            (-80.1, 0.0, 0),
+            (0.0, -180.0, 1),
+            (0.0, 180.0, 1),
+            (0.0, 179.9, 60),
         ] {
             assert_eq!(utm_zone(LatLon::new(lat, lon)), zone, "{lat} {lon}");
         }

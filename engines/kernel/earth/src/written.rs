@@ -46,7 +46,8 @@ pub fn parse(text: &str) -> Result<(LatLon, Notation), String> {
 
 /// Reads zone, easting and northing; `None` if the text has another form.
 fn parse_grid(text: &str) -> Result<Option<(LatLon, Notation)>, String> {
-    let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> =
+        text.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty()).collect();
     let words = match words.as_slice() {
         [zone, rest @ ..] if zone.eq_ignore_ascii_case("zone") => rest,
         all => all,
@@ -61,7 +62,8 @@ fn parse_grid(text: &str) -> Result<Option<(LatLon, Notation)>, String> {
         }
         _ => return Ok(None),
     };
-    let Some(letter) = letter.chars().next().map(|letter| letter.to_ascii_uppercase()).filter(char::is_ascii_uppercase) else {
+    let Some(letter) = letter.chars().next().map(|letter| letter.to_ascii_uppercase()).filter(char::is_ascii_uppercase)
+    else {
         return Ok(None);
     };
     let metres = |word: &str| {
@@ -130,7 +132,9 @@ fn parse_degrees(text: &str) -> Result<(LatLon, Notation), String> {
         return Err("is no position: write it as 48.8582, 2.2945 or 48°51'29.6\"N 2°17'40.2\"E or 31N 448252 5411935 or 31U DQ 48251 11935".to_owned());
     };
     let (lat, lon) = match (one.hemisphere, other.hemisphere) {
-        (None, None) | (Some('N' | 'S'), Some('E' | 'W')) | (Some('N' | 'S'), None) | (None, Some('E' | 'W')) => (one, other),
+        (None, None) | (Some('N' | 'S'), Some('E' | 'W')) | (Some('N' | 'S'), None) | (None, Some('E' | 'W')) => {
+            (one, other)
+        }
         (Some('E' | 'W'), Some('N' | 'S')) => (other, one),
         _ => return Err("has two letters of the same axis: one must be N or S, the other E or W".to_owned()),
     };
@@ -240,7 +244,10 @@ pub fn dms(position: LatLon, decimals: usize) -> String {
         let (degrees, minutes) = ((seconds / 3_600.0).floor(), (seconds / 60.0).floor() % 60.0);
         let seconds = (total - (degrees * 60.0 + minutes) * 60.0 * unit) / unit;
         let width = if decimals == 0 { 2 } else { 3 + decimals };
-        format!("{degrees}°{minutes:02}'{seconds:0width$.decimals$}\"{}", if value < 0.0 { letters.1 } else { letters.0 })
+        format!(
+            "{degrees}°{minutes:02}'{seconds:0width$.decimals$}\"{}",
+            if value < 0.0 { letters.1 } else { letters.0 }
+        )
     };
     format!("{} {}", part(position.lat, ('N', 'S')), part(position.lon, ('E', 'W')))
 }
@@ -267,11 +274,24 @@ mod tests {
     #[test]
     fn all_notations_of_one_position_are_read() {
         for text in [
-            "48.858222, 2.2945", "48.858222 2.2945", "+48.858222 +2.2945", "N48.858222 E2.2945", "2.2945E 48.858222N",
-            "geo:48.858222,2.2945;u=10", "48°51'29.6\"N 2°17'40.2\"E", "48 51 29.6 N, 2 17 40.2 E",
-            "N 48 51 29.6 E 002 17 40.2", "48°51'29.6\" 2°17'40.2\"", "48 51.49332 2 17.67", "48d51m29.6s 2d17m40.2s",
-            "31N 448251.8 5411935.1", "31 N 448251.8 5411935.1", "31U 448251.8 5411935.1", "31U DQ 48251 11935",
-            "31UDQ4825111935", "48:51:29.6N 2:17:40.2E",
+            "48.858222, 2.2945",
+            "48.858222 2.2945",
+            "+48.858222 +2.2945",
+            "N48.858222 E2.2945",
+            "2.2945E 48.858222N",
+            "geo:48.858222,2.2945;u=10",
+            "48°51'29.6\"N 2°17'40.2\"E",
+            "48 51 29.6 N, 2 17 40.2 E",
+            "N 48 51 29.6 E 002 17 40.2",
+            "48°51'29.6\" 2°17'40.2\"",
+            "48 51.49332 2 17.67",
+            "48d51m29.6s 2d17m40.2s",
+            "31N 448251.8 5411935.1",
+            "31 N 448251.8 5411935.1",
+            "31U 448251.8 5411935.1",
+            "31U DQ 48251 11935",
+            "31UDQ4825111935",
+            "48:51:29.6N 2:17:40.2E",
         ] {
             let (found, _) = parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
             assert!((found.lat - 48.858_222).abs() < 2e-5 && (found.lon - 2.2945).abs() < 2e-5, "{text}: {found:?}");
@@ -291,8 +311,22 @@ mod tests {
     #[test]
     fn what_is_no_position_is_refused() {
         for text in [
-            "", "48", "91, 0", "0, 181", "48 60 0 N 2 0 0 E", "48.5 30 N 2 0 E", "-48N 2E", "48N 2N", "1 2 3", "1 2 3 4 5",
-            "abc", "61N 448251 5411935", "31N 4482510 5411935", "48.1.1, 2", "x", "°'\"",
+            "",
+            "48",
+            "91, 0",
+            "0, 181",
+            "48 60 0 N 2 0 0 E",
+            "48.5 30 N 2 0 E",
+            "-48N 2E",
+            "48N 2N",
+            "1 2 3",
+            "1 2 3 4 5",
+            "abc",
+            "61N 448251 5411935",
+            "31N 4482510 5411935",
+            "48.1.1, 2",
+            "x",
+            "°'\"",
         ] {
             assert!(parse(text).is_err(), "{text}: {:?}", parse(text));
         }
