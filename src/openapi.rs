@@ -1,5 +1,8 @@
 //! The OpenAPI description of the server, collected from the registered operations.
 
+use std::collections::BTreeSet;
+
+use muster_engines::Family;
 use serde_json::Value;
 use utoipa::openapi::path::{HttpMethod, PathItem};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
@@ -30,7 +33,8 @@ use crate::schema::{Flattened, NamedData, records};
         ErrorDisaster,
         ErrorMessages,
         FailedCheck,
-        http::engines::EngineBody
+        http::engines::EngineBody,
+        http::engines::Explanation
     ))
 )]
 struct Base;
@@ -118,6 +122,39 @@ pub fn document() -> Value {
     document
 }
 
+/// Returns the part of the document with the runs of a family's engines, and the components to which they refer.
+pub fn slice(document: &Value, family: Family) -> Value {
+    let mut slice = document.clone();
+    let of_family = |path: &str| {
+        let number = path.strip_prefix("/api/q").and_then(|rest| rest.split('/').next());
+        number.and_then(|number| number.parse().ok()).and_then(Family::of_number) == Some(family)
+    };
+    if let Some(paths) = slice.get_mut("paths").and_then(Value::as_object_mut) {
+        let numbered: Vec<String> = muster_engines::all().map(|engine| engine.path()).collect();
+        paths.retain(|path, _| of_family(path) && numbered.iter().any(|known| path.trim_end_matches("/run") == known));
+    }
+    let paths = slice.get("paths").map(Value::to_string).unwrap_or_default();
+    if let Some(schemas) = slice.pointer_mut("/components/schemas").and_then(Value::as_object_mut) {
+        let mut kept: BTreeSet<String> = references(&paths);
+        loop {
+            let texts = schemas.iter().filter(|(name, _)| kept.contains(*name)).map(|(_, schema)| schema.to_string());
+            let more: BTreeSet<String> = texts.flat_map(|text| references(&text)).collect();
+            if more.is_subset(&kept) {
+                break;
+            }
+            kept.extend(more);
+        }
+        schemas.retain(|name, _| kept.contains(name));
+    }
+    slice
+}
+
+/// Returns the names of the schemas to which a text of JSON refers.
+fn references(text: &str) -> BTreeSet<String> {
+    let mark = "\"#/components/schemas/";
+    text.split(mark).skip(1).filter_map(|rest| rest.split('"').next().map(str::to_owned)).collect()
+}
+
 struct Credentials;
 
 impl Modify for Credentials {
@@ -155,9 +192,23 @@ impl Modify for Credentials {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
+
+    #[test]
+    fn a_slice_has_the_engines_of_its_family_and_every_schema_that_it_refers_to() {
+        let document = document();
+        let slice = slice(&document, Family::Data);
+        let paths: BTreeSet<&String> = slice["paths"].as_object().unwrap().keys().collect();
+        let of_family = muster_engines::all().filter(|engine| engine.family == Family::Data);
+        let expected: BTreeSet<String> =
+            of_family.flat_map(|engine| [engine.path(), format!("{}/run", engine.path())]).collect();
+        assert_eq!(paths, expected.iter().collect());
+        let schemas = slice["components"]["schemas"].as_object().unwrap();
+        for name in references(&slice.to_string()) {
+            assert!(schemas.contains_key(&name), "{name}");
+        }
+        assert!(schemas.contains_key("ErrorAgent") && !schemas.contains_key("TaskBody"));
+    }
 
     /// Returns the paths and methods of the document.
     fn described() -> BTreeSet<(String, String)> {

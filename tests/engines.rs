@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::process::Launch;
@@ -27,7 +28,7 @@ async fn each_engine_is_listed_described_and_runs_its_example() {
         for field in ["number", "id", "name", "family", "summary", "nature"] {
             assert_eq!(described[field], entry[field], "{path}: {field}");
         }
-        for field in ["input_schema", "output_schema", "example", "method", "reference"] {
+        for field in ["input_schema", "output_schema", "example", "method", "reference", "version", "cost", "data"] {
             assert!(!described[field].is_null(), "{path} has no {field}");
         }
         if entry["nature"] == "pure" {
@@ -35,6 +36,8 @@ async fn each_engine_is_listed_described_and_runs_its_example() {
             assert_eq!(ran.status, 200, "{path}: {}", ran.text);
             let ran = ran.json();
             assert_eq!((&ran["engine"], &ran["number"]), (&entry["id"], &entry["number"]));
+            assert_eq!(ran["version"], described["version"]);
+            assert!(ran["explain"].is_null(), "{ran}");
             assert!(ran["output"].is_object() && ran["duration_ms"].is_u64() && ran["warnings"].is_array(), "{ran}");
         }
     }
@@ -73,6 +76,62 @@ async fn an_invalid_input_is_rejected_with_the_location_of_each_failure() {
         let got = client.get(path).await;
         assert_eq!((got.status, got.json()["error_code"].as_str()), (404, Some("NOT_FOUND")), "{path}");
     }
+}
+
+#[tokio::test]
+async fn an_answer_explains_itself_on_request() {
+    let muster = Muster::start("");
+    let client = muster.client();
+    let input = json!({ "schema": {}, "document": 1 });
+    let ran = client.post("/api/q109/run?explain=true", &input).await;
+    assert_eq!(ran.status, 200, "{}", ran.text);
+    let explain = ran.json()["explain"].clone();
+    assert!(
+        explain["steps"].is_array() && explain["assumptions"].is_array() && explain["data"].is_array(),
+        "{explain}"
+    );
+    let references = muster_engines::by_number(109).unwrap().reference;
+    assert_eq!(explain["references"][0], references.split("; ").next().unwrap());
+    let refused = client.post("/api/q109/run?explain=perhaps", &input).await;
+    assert_eq!((refused.status, &refused.json()["detail"][0]["loc"]), (422, &json!(["query", "explain"])));
+    assert_eq!(client.post("/api/q109/run?explian=true", &input).await.status, 422);
+}
+
+#[tokio::test]
+async fn a_run_is_streamed_to_a_client_that_accepts_events() {
+    let muster = Muster::start("");
+    let client = muster.client();
+    let events = async |input: Value| {
+        let request = client.post_request("/api/q109/run", &input).header("accept", "text/event-stream");
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        assert!(response.headers()["content-type"].to_str().unwrap().starts_with("text/event-stream"));
+        response.text().await.unwrap()
+    };
+    let data = |text: &str, name: &str| -> Value {
+        let rest = text.strip_prefix(&format!("event: {name}\ndata: ")).unwrap_or_else(|| panic!("{text}"));
+        serde_json::from_str(rest.strip_suffix("\n\n").unwrap()).unwrap()
+    };
+    let result = data(&events(json!({ "schema": {}, "document": 1 })).await, "result");
+    assert_eq!((&result["engine"], &result["output"]["valid"]), (&json!("json-schema-validate"), &json!(true)));
+    let error = data(&events(json!({ "schema": {} })).await, "error");
+    assert_eq!(error["detail"][0]["loc"], json!(["body", "document"]));
+}
+
+#[tokio::test]
+async fn the_description_has_an_entity_tag_and_a_slice_for_each_family() {
+    let muster = Muster::start("");
+    let client = muster.client().without_key();
+    for path in ["/openapi.json", "/openapi/engines/data.json"] {
+        let got = client.get(path).await;
+        assert_eq!(got.status, 200, "{path}");
+        let tag = got.header("etag").unwrap().to_owned();
+        let again = client.request(Method::GET, path).header("if-none-match", tag).send().await.unwrap();
+        assert_eq!(again.status(), 304, "{path}");
+    }
+    let slice = client.get("/openapi/engines/text.json").await.json();
+    assert!(slice["paths"]["/api/q171/run"].is_object() && slice["paths"]["/api/q109/run"].is_null());
+    assert_eq!(client.get("/openapi/engines/none.json").await.status, 404);
 }
 
 #[tokio::test]

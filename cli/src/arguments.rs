@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::{
-    approvals, audit, backup, doctor, firmware, keys, login, medical, models, monitor, restore, service_accounts, signing,
-    simulate, teams, users, verify,
+    approvals, audit, backup, doctor, engine, firmware, keys, login, medical, models, monitor, restore, service_accounts,
+    signing, simulate, teams, users, verify,
 };
 
 /// One server for a disaster network, an AI platform and an agent platform.
@@ -73,6 +73,11 @@ pub(crate) enum Command {
         after_help = "Examples:\n  muster medical verify\n  muster medical review dvt --by \"Dr A. Example\" --on 2027-01-15"
     )]
     Medical(medical::MedicalArgs),
+    /// Run engines without a server, on JSON lines.
+    #[command(
+        after_help = "Examples:\n  echo '{\"schema\": {}, \"document\": 1}' | muster engine run q109\n  muster engine sample q109 --count 3 | muster engine run q109 --explain"
+    )]
+    Engine(engine::EngineArgs),
     /// Check settings, store, model and providers, and print how to fix each problem. The server must be stopped.
     #[command(after_help = "Examples:\n  muster doctor\n  muster doctor --config config.toml --json")]
     Doctor(doctor::DoctorArgs),

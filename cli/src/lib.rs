@@ -12,6 +12,7 @@ mod backup;
 mod connection;
 mod digest;
 mod doctor;
+mod engine;
 mod firmware;
 mod keys;
 mod local;
@@ -43,6 +44,7 @@ use arguments::{Cli, Command};
 
 pub use arguments::{EngineWorkerArgs, OfflineArgs, ServeArgs, Settings};
 pub use doctor::Finding;
+pub use engine::{EngineRunArgs, EngineSampleArgs};
 pub use keys::KeysCommand;
 pub use local::{BackupSetup, CheckedManifest, KnownInstance, LocalServer, MissingFiles};
 pub use prompt::read_password;
@@ -98,6 +100,7 @@ pub fn run(environment: &Environment, server: &impl LocalServer) -> ExitCode {
         Command::Logout(args) => login::logout(&args, environment),
         Command::Models(args) => exit(models::run(args, environment, server)),
         Command::Medical(args) => medical::run(args, server),
+        Command::Engine(args) => exit(engine::run(args, server)),
         Command::Doctor(args) => doctor::run(&args, server),
         Command::Backup(args) => backup::backup(&args, environment, server),
         Command::Restore(args) => restore::restore(&args, environment, server),

@@ -1,5 +1,6 @@
 //! Interface to the server's parts in this process that commands use.
 
+use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
 use muster_audit::{Verdict, VerifyOptions};
@@ -11,8 +12,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    EngineWorkerArgs, Finding, KeysCommand, OfflineArgs, ServeArgs, ServiceAccountsCommand, Settings, SigningCommand,
-    TeamsCommand, UsersCommand,
+    EngineRunArgs, EngineSampleArgs, EngineWorkerArgs, Finding, KeysCommand, OfflineArgs, ServeArgs,
+    ServiceAccountsCommand, Settings, SigningCommand, TeamsCommand, UsersCommand,
 };
 
 /// The server's parts that commands use inside this process. Implemented by the `muster` package.
@@ -24,6 +25,12 @@ pub trait LocalServer {
 
     /// Runs engines for a server over standard input and output.
     fn run_engines(&self, args: EngineWorkerArgs) -> Result<(), String>;
+
+    /// Runs an engine on each line of `input`, and writes a line for each.
+    fn run_engine(&self, args: &EngineRunArgs, input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), String>;
+
+    /// Writes valid inputs of an engine, one a line.
+    fn sample_engine(&self, args: &EngineSampleArgs, output: &mut dyn Write) -> Result<(), String>;
 
     /// Replaces this process by another program without network; returns only if that fails.
     fn run_offline(&self, args: &OfflineArgs) -> Result<(), String>;

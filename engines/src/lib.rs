@@ -1,32 +1,16 @@
-//! Engines: typed functions that clients and agents call.
+//! Registry of the engines: typed functions that clients and agents call.
 //!
-//! An engine is one module that defines one static, an [`Engine`]: its number, its fields in a small type grammar, an
-//! example, the source of its method, and the function. Its JSON Schemas, input validation, API description entry and
-//! tests are derived from it. Engines are pure: the same input gives the same output, and only `workspace` engines read
-//! files. They use no actor, network or clock.
+//! An engine is a file of its family's crate, `engines/<family>`: a struct of its input, one of its output, and a
+//! function. Its record in `engines/catalogue/<family>.toml` says what callers are told of it. Its JSON Schemas, input
+//! validation, API description and tests are derived from both. The frame (`muster-engine`) has what all share.
 
 #![warn(missing_docs)]
 
-pub mod context;
-pub mod engine;
-pub mod grammar;
-pub mod language_data;
 pub mod registry;
-pub mod stack;
 pub mod vector;
-pub mod versions;
-#[cfg(feature = "repository")]
-pub mod workspace;
 
-pub mod code;
-pub mod data;
-pub mod docs;
-pub mod llm;
-pub mod platform;
-pub mod security;
-pub mod text;
-
-pub use context::{Context, Failure};
-pub use engine::{Engine, Family, Nature};
-pub use language_data::LanguageData;
+pub use muster_engine::{
+    Answer, Answered, Context, Cost, DataSource, Engine, Explained, Failure, Family, LanguageData, Nature, Need,
+    NoAnswer, Problem, ProblemKind, Progress, Step, context, grammar, sample, stack,
+};
 pub use registry::{all, by_id, by_number};

@@ -1,24 +1,54 @@
 //! Registry of the engines of this build.
 
-use crate::{Engine, Family, code, data, docs, llm, platform, security, text};
+use muster_engine::{Engine, Family, FamilyEngines};
+
+/// The families of this build, in the catalogue's order.
+static FAMILIES: &[&FamilyEngines] = &[
+    #[cfg(feature = "geo")]
+    &muster_engines_geo::FAMILY,
+    #[cfg(feature = "hazard")]
+    &muster_engines_hazard::FAMILY,
+    #[cfg(feature = "network")]
+    &muster_engines_network::FAMILY,
+    #[cfg(feature = "platform")]
+    &muster_engines_platform::FAMILY,
+    #[cfg(feature = "logistics")]
+    &muster_engines_logistics::FAMILY,
+    #[cfg(feature = "stats")]
+    &muster_engines_stats::FAMILY,
+    #[cfg(feature = "data")]
+    &muster_engines_data::FAMILY,
+    #[cfg(feature = "finance")]
+    &muster_engines_finance::FAMILY,
+    #[cfg(feature = "security")]
+    &muster_engines_security::FAMILY,
+    #[cfg(feature = "llm")]
+    &muster_engines_llm::FAMILY,
+    #[cfg(feature = "text")]
+    &muster_engines_text::FAMILY,
+    #[cfg(feature = "code")]
+    &muster_engines_code::FAMILY,
+    #[cfg(feature = "crypto")]
+    &muster_engines_crypto::FAMILY,
+    #[cfg(feature = "medical")]
+    &muster_engines_medical::FAMILY,
+    #[cfg(feature = "docs")]
+    &muster_engines_docs::FAMILY,
+];
+
+/// Iterates over the families of this build.
+pub fn families() -> impl Iterator<Item = &'static FamilyEngines> {
+    FAMILIES.iter().copied()
+}
 
 /// Iterates over the engines, by family and number.
 pub fn all() -> impl Iterator<Item = &'static Engine> {
-    let families = [
-        platform::ENGINES,
-        data::ENGINES,
-        security::ENGINES,
-        llm::ENGINES,
-        text::ENGINES,
-        code::ENGINES,
-        docs::ENGINES,
-    ];
-    families.into_iter().flatten().copied()
+    families().flat_map(FamilyEngines::engines)
 }
 
-/// Returns the engine with this number.
+/// Returns the engine with this number. Only the catalogue of its family is read.
 pub fn by_number(number: u16) -> Option<&'static Engine> {
-    all().find(|engine| engine.number == number)
+    families().find(|family| family.has(number))?.by_number(number)
 }
 
 /// Returns the engine with this id.

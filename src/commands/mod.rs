@@ -2,10 +2,11 @@
 
 mod audit;
 mod doctor;
+mod engine;
 mod identity;
 mod serve;
 
-use std::io::{stdin, stdout};
+use std::io::{BufRead, Write, stdin, stdout};
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -15,8 +16,9 @@ use std::sync::Arc;
 use muster_audit::{Verdict, VerifyOptions, newest_signed};
 use muster_backup::Header;
 use muster_cli::{
-    BackupSetup, CheckedManifest, EngineWorkerArgs, Finding, KeysCommand, KnownInstance, LocalServer, MissingFiles,
-    OfflineArgs, ServeArgs, ServiceAccountsCommand, Settings, SigningCommand, TeamsCommand, UsersCommand,
+    BackupSetup, CheckedManifest, EngineRunArgs, EngineSampleArgs, EngineWorkerArgs, Finding, KeysCommand,
+    KnownInstance, LocalServer, MissingFiles, OfflineArgs, ServeArgs, ServiceAccountsCommand, Settings, SigningCommand,
+    TeamsCommand, UsersCommand,
 };
 use muster_clinical::{Defect, Knowledge, Problem};
 use muster_core::Clock;
@@ -45,6 +47,14 @@ impl LocalServer for Server {
         let limits = WorkerLimits { memory_mib, cpu_seconds, sandbox: sandbox.parse()?, workspace, languages };
         let programs = Programs { engines: muster_engines::by_number, jobs: crate::pictures::JOBS };
         run_worker(limits, programs, stdin(), stdout()).map_err(|error| error.to_string())
+    }
+
+    fn run_engine(&self, args: &EngineRunArgs, input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), String> {
+        engine::run(args, input, output)
+    }
+
+    fn sample_engine(&self, args: &EngineSampleArgs, output: &mut dyn Write) -> Result<(), String> {
+        engine::sample(args, output)
     }
 
     fn run_offline(&self, args: &OfflineArgs) -> Result<(), String> {

@@ -1,12 +1,13 @@
 //! Settings of engines: their worker processes and the folder that some of them read.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use muster_core::Clock;
 use muster_models::MediaManifest;
 use muster_store::StoreHandle;
-use muster_tasks::engine::{EngineOptions, SandboxMode, Worker};
+use muster_tasks::engine::{EngineOptions, NoEffects, SandboxMode, Worker};
 use serde::{Deserialize, Serialize};
 
 use super::ConfigError;
@@ -120,6 +121,7 @@ impl Engines {
             idle: IDLE,
             store: StoreHandle::clone(store),
             clock: clock.clone(),
+            effects: Arc::new(NoEffects),
         }
     }
 

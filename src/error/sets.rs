@@ -67,7 +67,11 @@ fn meaning(status: u16, dialect: Dialect) -> &'static str {
         413 => "The body exceeds the size limit",
         415 => "The `Content-Type` of the body is not supported",
         416 => "The requested range is outside the content",
-        422 => "A parameter or field is invalid; `detail` lists every one",
+        422 => {
+            "A parameter or field is invalid; `detail` lists every one. With the code `NO_ANSWER` the input of an engine \
+             is valid and has no answer: `details.reason` is `infeasible`, `singular`, `not_converged`, \
+             `outside_validity` or `too_few`"
+        }
         426 => "The request is not a WebSocket handshake",
         428 => "The header `If-Match` is required",
         429 => "A rate limit or quota is exceeded",
@@ -135,7 +139,7 @@ sets! {
     RunErrors: InvalidJson, Invalid, Unauthenticated, Forbidden, ModelNotFound, TimedOut, TooLarge,
         UnsupportedMediaType, RateLimited, Internal, ProviderFailed, Unavailable;
     /// A route that runs an engine.
-    EngineErrors: InvalidJson, Invalid, Unauthenticated, Forbidden, NotFound, TimedOut, TooLarge,
+    EngineErrors: InvalidJson, Invalid, NoAnswer, Unauthenticated, Forbidden, NotFound, TimedOut, TooLarge,
         UnsupportedMediaType, RateLimited, Internal, Unavailable;
     /// A write that requires `If-Match`.
     VersionErrors: PreconditionFailed, PreconditionRequired;

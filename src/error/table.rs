@@ -21,6 +21,7 @@ const fn row(kind: Kind) -> Row {
     let (status, code, b) = match kind {
         Kind::InvalidJson => (400, "invalid_json", (INVALID, "invalid_json")),
         Kind::Invalid => (400, "invalid_request", (INVALID, "invalid_value")),
+        Kind::NoAnswer => (422, "no_answer", (INVALID, "no_answer")),
         Kind::UnsupportedValue => (400, "unsupported_value", (INVALID, "unsupported_value")),
         Kind::ContextLengthExceeded => (400, "context_length_exceeded", (INVALID, "context_length_exceeded")),
         Kind::Unauthenticated => (401, "unauthorized", (INVALID, "invalid_api_key")),

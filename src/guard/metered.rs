@@ -118,6 +118,35 @@ impl<A: Access + 'static, T: Request + Send + 'static> FromRequest for Sent<A, T
     }
 }
 
+/// The same with its query read.
+#[derive(Debug)]
+pub struct SentQueried<A, T, Q> {
+    pub body: T,
+    pub query: Q,
+    access: PhantomData<A>,
+}
+
+impl<A: Access + 'static, T: Request + Send + 'static, Q: Request + 'static> FromRequest for SentQueried<A, T, Q> {
+    type Error = HttpError;
+    type Future = Local<Self>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let (request, mut payload) = (request.clone(), payload.take());
+        Box::pin(async move {
+            let app = app(&request)?;
+            let check = || {
+                from_query::<Q>(&request)?;
+                check_body_head::<T>(&app, &request, None)
+            };
+            enter::<A>(&app, &request, check).await?;
+            let query = from_query(&request)?;
+            let begun = Begun::Part(BytesMut::new());
+            let (body, _) = read_body::<T>(&app, &request, &mut payload, begun, None).await?;
+            Ok(Self { body, query, access: PhantomData })
+        })
+    }
+}
+
 /// An authenticated, counted request with its query read.
 #[derive(Debug)]
 pub struct Queried<A, Q> {
@@ -192,6 +221,11 @@ fn is_left_out<T: Request>(request: &HttpRequest) -> bool {
 /// Checks what the head says about the body.
 fn check_head<T: Request>(app: &App, request: &HttpRequest, form: Option<FormFields>) -> Result<(), Error> {
     refuse_query(request)?;
+    check_body_head::<T>(app, request, form)
+}
+
+/// The same for a route with parameters.
+fn check_body_head<T: Request>(app: &App, request: &HttpRequest, form: Option<FormFields>) -> Result<(), Error> {
     match form {
         _ if is_left_out::<T>(request) => Ok(()),
         Some(_) => body::check_form_head(request, limit::<T>(app)),

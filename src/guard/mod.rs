@@ -42,7 +42,7 @@ pub use client::{base_url, client_address, request_url};
 pub use credential::credential_without_token;
 pub(crate) use expect::{HeadOnly, expect_continue};
 pub use link::OwnerOrLink;
-pub use metered::{Anyone, Metered, Priced, Queried, Sent};
+pub use metered::{Anyone, Metered, Priced, Queried, Sent, SentQueried};
 pub use requirement::{Guard, GuardedArguments, Requirement};
 pub use stay::staying;
 

@@ -5,7 +5,7 @@ use muster_core::principal::Permission;
 use muster_identity::keys::{Role, Scope};
 use utoipa::openapi::security::SecurityRequirement;
 
-use super::{Access, Anyone, Callers, Guarded, Meter, Metered, Open, Page, Queried, Sent};
+use super::{Access, Anyone, Callers, Guarded, Meter, Metered, Open, Page, Queried, Sent, SentQueried};
 
 /// The credentials and rights that a guard requires.
 #[derive(Debug, Clone, Copy)]
@@ -129,6 +129,13 @@ pub trait Guard: FromRequest {
 }
 
 impl<A: Access + 'static> Guard for Guarded<A> {
+    const REQUIREMENT: Requirement = Requirement::of::<A>();
+}
+
+impl<A: Access + 'static, T, Q> Guard for SentQueried<A, T, Q>
+where
+    Self: FromRequest,
+{
     const REQUIREMENT: Requirement = Requirement::of::<A>();
 }
 

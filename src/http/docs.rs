@@ -3,9 +3,14 @@
 use std::sync::LazyLock;
 
 use actix_web::http::header;
-use actix_web::{HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::Bytes;
 use muster_core::Kind;
+use muster_engines::Family;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::envelope;
 
 use crate::error::HttpError;
 use crate::error::sets::{Agent, NotFound, OpenErrors, PageErrors};
@@ -46,9 +51,52 @@ document.getElementById("ui"));</script></body></html>"##;
 /// Returns the description of every HTTP operation as an OpenAPI 3.1 document.
 #[utoipa::path(get, path = "/openapi.json", tag = "docs", operation_id = "get_openapi",
     responses((status = 200, description = "The OpenAPI document", body = Object), OpenErrors<Agent>))]
-pub async fn openapi(_open: Open) -> HttpResponse {
-    static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| crate::openapi::document().to_string().into());
-    HttpResponse::Ok().content_type("application/json").body(DOCUMENT.clone())
+pub async fn openapi(_open: Open, http: HttpRequest) -> HttpResponse {
+    static DOCUMENT: LazyLock<Document> = LazyLock::new(|| Document::of(&crate::openapi::document()));
+    DOCUMENT.answer(&http)
+}
+
+/// Get the description of a family of engines
+///
+/// Returns the operations of one family of engines as an OpenAPI 3.1 document: `<family>.json`, such as `hazard.json`.
+#[utoipa::path(get, path = "/openapi/engines/{file}", tag = "docs", operation_id = "get_openapi_of_engines",
+    params(("file" = String, Path)),
+    responses((status = 200, description = "The OpenAPI document", body = Object), OpenErrors<Agent>, NotFound<Agent>))]
+pub async fn engines(_open: Open, file: web::Path<String>, http: HttpRequest) -> Result<HttpResponse, HttpError> {
+    static DOCUMENTS: LazyLock<Vec<(&str, Document)>> = LazyLock::new(|| {
+        let whole = crate::openapi::document();
+        let slice = |family: Family| (family.name(), Document::of(&crate::openapi::slice(&whole, family)));
+        Family::ALL.map(slice).into()
+    });
+    let family = file.strip_suffix(".json").unwrap_or_default();
+    let found = DOCUMENTS.iter().find(|(name, _)| *name == family);
+    let missing = || {
+        let names = Family::ALL.map(Family::name).join(", ");
+        HttpError::new(Kind::NotFound, format!("write <family>.json; the families are {names}"))
+    };
+    found.map(|(_, document)| document.answer(&http)).ok_or_else(missing)
+}
+
+/// A document that is made once.
+struct Document {
+    text: Bytes,
+    tag: String,
+}
+
+impl Document {
+    fn of(document: &Value) -> Self {
+        let text = document.to_string();
+        let hex: String = Sha256::digest(text.as_bytes()).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        Self { text: text.into(), tag: format!("\"{hex}\"") }
+    }
+
+    /// Returns the document with its entity tag, or 304 if the client has it.
+    fn answer(&self, http: &HttpRequest) -> HttpResponse {
+        let known = envelope::is_known(http, &self.tag);
+        let mut answer = if known { HttpResponse::NotModified() } else { HttpResponse::Ok() };
+        answer.insert_header((header::ETAG, self.tag.clone())).insert_header((header::CACHE_CONTROL, "no-cache"));
+        if known { answer.finish() } else { answer.content_type("application/json").body(self.text.clone()) }
+    }
 }
 
 /// Show the API in Swagger UI

@@ -89,6 +89,7 @@ mod platform {
         home::home,
         home::manual,
         docs::openapi,
+        docs::engines,
         docs::swagger,
         docs::redoc,
         docs::permissions,

@@ -54,7 +54,8 @@ struct Rotation {
 impl Rotation {
     async fn look(&self, engines: &Engines) -> ProbeResult {
         // Engines that read the operator's folder cannot be checked with a vector.
-        let pure: Vec<&'static Engine> = muster_engines::all().filter(|engine| engine.nature == Nature::Pure).collect();
+        let pure: Vec<&'static Engine> =
+            muster_engines::all().filter(|engine| matches!(engine.nature, Nature::Pure | Nature::Model)).collect();
         if pure.is_empty() {
             return ProbeResult::Unhealthy("there is no engine".to_owned());
         }
@@ -108,7 +109,7 @@ fn restricted(engines: &Engines) -> ProbeResult {
 /// The queue of the pool is full.
 async fn examined(engines: &Engines, engine: &'static Engine) -> Result<Option<String>, String> {
     let Some(vector) = vector::of(engine) else { return Ok(Some(format!("{} has no vector", engine.id))) };
-    let call = EngineCall { engine, input: vector.input.clone(), caller: EngineCaller::of(&By::System) };
+    let call = EngineCall::new(engine, vector.input.clone(), EngineCaller::of(&By::System));
     match engines.run(call).await {
         Ok(answer) => Ok(vector.mismatches(&answer.output).into_iter().next()),
         Err(absent) if absent.code == Some("model_absent") => Ok(None),

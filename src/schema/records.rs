@@ -147,7 +147,7 @@ fn rows() -> Vec<Row> {
         ),
         words(["system", "developer", "user", "assistant", "tool"], &["ChatMessageAgent.role", "ChatMessageB.role"]),
         words(["max_output_tokens", "content_filter"], &["Incomplete.reason"]),
-        words(["pure", "workspace"], &["EngineBody.nature", "EngineEntry.nature"]),
+        words(["pure", "workspace", "model", "state"], &["EngineBody.nature", "EngineEntry.nature"]),
         words(["hybrid", "text", "semantic"], &["SearchBody.mode"]),
         words(["gap", "epoch", "limit"], &["ChannelHistory.why"]),
         always("chat.completion", &["ChatCompletion.object"]),

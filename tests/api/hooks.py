@@ -15,6 +15,7 @@ KEY_ID = ENV["KEY_ID"]
 NAMES = {
     "/v1/models/{id}": "echo",
     "/docs/assets/{file}": "swagger-ui.css",
+    "/openapi/engines/{file}": "data.json",
     "/api/v1/keys/{id}": KEY_ID,
     "/api/v1/keys/{id}/rotate": KEY_ID,
     "/api/v1/governance/compliance/{id}": "AC-5",

@@ -50,6 +50,9 @@ const fn allowed(package: &'static str, normal: &'static [&'static str]) -> Allo
     Allowed { package, normal, dev: &[] }
 }
 
+/// What every family of engines may use.
+const FAMILY: &[&str] = &["muster-engine", "engines/kernel/*"];
+
 /// Every crate of the workspace has a row. `crates/*` covers all libraries, `actors/*` all actor crates.
 const ALLOWED: &[Allowed] = &[
     // The server.
@@ -91,8 +94,36 @@ const ALLOWED: &[Allowed] = &[
     allowed("muster-clinical", &["muster-core", "crates/*"]),
     // Threads of models, whose work the server gives; stored pictures.
     allowed("muster-imaging", &["muster-core", "crates/*"]),
-    // Engines are functions of their input; those of the medical family serve the scores of the medical crate.
-    allowed("muster-engines", &["muster-media", "muster-names", "muster-medical"]),
+    // Engines are functions of their input: a family knows the frame, kernels and what is listed here, never another family.
+    allowed("muster-engines", &["muster-engine", "engines/*", "muster-media", "muster-names", "muster-medical"]),
+    // Its own tests run with what it provides for tests.
+    Allowed {
+        package: "muster-engine",
+        normal: &["muster-engine-derive", "muster-media", "muster-names"],
+        dev: &["muster-engine"],
+    },
+    allowed("muster-engine-derive", &[]),
+    allowed("muster-kernel-choice", &["muster-kernel-numeric"]),
+    allowed("muster-kernel-earth", &["muster-kernel-numeric"]),
+    allowed("muster-kernel-numeric", &[]),
+    allowed("muster-kernel-words", &[]),
+    allowed("muster-engines-code", FAMILY),
+    allowed("muster-engines-crypto", FAMILY),
+    allowed("muster-engines-data", &["muster-engine", "engines/kernel/*", "muster-names"]),
+    allowed("muster-engines-docs", FAMILY),
+    allowed("muster-engines-finance", FAMILY),
+    allowed("muster-engines-geo", &["muster-engine", "engines/kernel/*", "muster-geo"]),
+    allowed("muster-engines-hazard", FAMILY),
+    // Translation and detection read the language tables of media.
+    allowed("muster-engines-llm", &["muster-engine", "engines/kernel/*", "muster-media", "muster-retrieval"]),
+    allowed("muster-engines-logistics", FAMILY),
+    // Its scores are those of the medical crate.
+    allowed("muster-engines-medical", &["muster-engine", "engines/kernel/*", "muster-medical"]),
+    allowed("muster-engines-network", FAMILY),
+    allowed("muster-engines-platform", FAMILY),
+    allowed("muster-engines-security", FAMILY),
+    allowed("muster-engines-stats", FAMILY),
+    allowed("muster-engines-text", &["muster-engine", "engines/kernel/*", "muster-cap", "muster-media"]),
     // Libraries: they know nothing of the product, and of one another only what is listed here.
     allowed("muster-auth", &[]),
     allowed("muster-cap", &[]),
@@ -249,6 +280,11 @@ fn sample(package: &str, dependency: &str, kind: Option<&str>) -> Workspace {
         ("muster-retrieval", "crates/retrieval/"),
         ("muster-store", "crates/store/"),
         ("muster-new", "crates/new/"),
+        ("muster-engine", "engines/frame/"),
+        ("muster-engines-geo", "engines/geo/"),
+        ("muster-engines-hazard", "engines/hazard/"),
+        ("muster-geo", "crates/geo/"),
+        ("muster-kernel-numeric", "engines/kernel/numeric/"),
     ];
     let used = |name: &str| name == package || name == dependency;
     let packages = folders.iter().filter(|(name, _)| used(name)).map(|(name, folder)| Package {
@@ -293,6 +329,12 @@ fn a_forbidden_dependency_is_reported() {
         ("muster", "sled", None),
         ("muster", "sled", Some("build")),
         ("muster-core", "dashmap", None),
+        ("muster-engines-geo", "muster-engines-hazard", None),
+        ("muster-engines-hazard", "muster-geo", None),
+        ("muster-engines-geo", "muster-engines", None),
+        ("muster-engine", "muster-engines-geo", None),
+        ("muster-kernel-numeric", "muster-engine", None),
+        ("muster-engines-geo", "tokio", None),
     ] {
         let found = violations(&sample(package, dependency, kind));
         assert_eq!(found.len(), 1, "{package} depends on {dependency} ({kind:?}): {found:?}");
@@ -316,6 +358,9 @@ fn an_allowed_dependency_is_not_reported() {
         ("muster-limits", "actix-web", Some("dev")),
         ("muster-store", "sled", None),
         ("muster-core", "dashmap", Some("dev")),
+        ("muster-engines", "muster-engines-geo", None),
+        ("muster-engines-geo", "muster-geo", None),
+        ("muster-engines-hazard", "muster-kernel-numeric", None),
     ] {
         let found = violations(&sample(package, dependency, kind));
         assert!(found.is_empty(), "{package} depends on {dependency} ({kind:?}): {found:?}");

@@ -16,6 +16,8 @@ pub enum Kind {
     InvalidJson,
     /// A field is missing, of the wrong type or out of range.
     Invalid,
+    /// The input is valid and has no answer, such as a problem whose constraints contradict each other.
+    NoAnswer,
     /// A valid field or value that this model does not support.
     UnsupportedValue,
     /// The input exceeds the context length of the model.

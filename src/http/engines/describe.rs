@@ -1,18 +1,11 @@
 //! Describes the operations of each engine from the registry: its input, its output and its example.
 
-use muster_engines::{Engine, Nature};
+use muster_engines::{Cost, Engine, Nature};
 use serde_json::{Value, json};
 use utoipa::IntoResponses;
 
 use crate::error::sets::{Agent, CallErrors, EngineErrors};
 use crate::guard::Requirement;
-
-pub(super) fn nature(engine: &Engine) -> &'static str {
-    match engine.nature {
-        Nature::Pure => "pure",
-        Nature::Workspace => "workspace",
-    }
-}
 
 /// Returns the path of each engine's description, with its operation.
 pub(super) fn descriptions(requirement: &Requirement) -> Vec<(String, Value)> {
@@ -47,16 +40,27 @@ fn run(engine: &Engine, requirement: &Requirement) -> Value {
     let reads = match engine.nature {
         Nature::Pure => "",
         Nature::Workspace => " Reads files below the workspace folder; a path outside it is rejected with 403.",
+        Nature::Model => " May call a model in the name of the caller; where the caller may not, a warning says so.",
+        Nature::State => " Reads the state of the server, of what the caller may see.",
+    };
+    let long = match engine.cost {
+        Cost::Short => "",
+        Cost::Long => {
+            "\n\nA call may take a minute. With `Accept: text/event-stream` the answer is a stream of `progress` \
+             ({done, total, phase}), then `result` or `error`."
+        }
     };
     let output = json!({
         "type": "object",
-        "required": ["engine", "number", "output", "duration_ms", "warnings"],
+        "required": ["engine", "number", "version", "output", "duration_ms", "warnings"],
         "properties": {
             "engine": { "const": engine.id },
             "number": { "const": engine.number },
+            "version": { "type": "string" },
             "output": inner(engine.output_schema()),
             "duration_ms": { "type": "integer", "minimum": 0 },
             "warnings": { "type": "array", "items": { "type": "string" } },
+            "explain": { "$ref": "#/components/schemas/Explanation" },
         },
     });
     json!({
@@ -64,10 +68,14 @@ fn run(engine: &Engine, requirement: &Requirement) -> Value {
         "operationId": format!("run_q{}", engine.number),
         "summary": format!("Run engine q{} ({})", engine.number, engine.id),
         "description": format!(
-            "{}: {}{reads}\n\nMethod: {}\n\n{}",
+            "{}: {}{reads}{long}\n\nMethod: {}\n\n{}",
             engine.name, engine.summary, engine.method, requirement.sentence().unwrap_or_default(),
         ),
         "security": requirement.security(),
+        "parameters": [{
+            "name": "explain", "in": "query", "required": false, "schema": { "type": "boolean", "default": false },
+            "description": "Whether the answer has `explain`: steps, assumptions, references and data",
+        }],
         "requestBody": {
             "required": true,
             "content": { "application/json": { "schema": inner(engine.input_schema()), "example": engine.example() } },

@@ -3,10 +3,11 @@
 mod body;
 mod describe;
 mod run;
+mod stream;
 
 use actix_web::http::Method;
 
-pub use body::EngineBody;
+pub use body::{EngineBody, EngineRun, Explanation};
 
 use crate::route::{Operation, operation};
 

@@ -1,6 +1,6 @@
 //! Handlers of engines.
 
-use actix_web::{HttpRequest, web};
+use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::{Error, Kind};
 use muster_engines::{Engine, Family};
 use muster_request::{Fields, Rejection, Request};
@@ -8,15 +8,16 @@ use muster_tasks::{engine::EngineCall, engine::EngineCaller, engine::EngineRunne
 use serde_json::Value;
 
 use super::body::{EngineBody, EngineEntry, EngineList, EngineRun};
+use super::stream;
 use crate::app::App;
 use crate::error::HttpError;
 use crate::error::sets::{Agent, ReadErrors};
-use crate::guard::{EnginesRead, EnginesRun, Guarded, Queried, Sent, acting};
+use crate::guard::{EnginesRead, EnginesRun, Guarded, Queried, SentQueried, acting};
 
 #[derive(Debug, Request)]
 #[request(query)]
 pub struct EngineQuery {
-    /// Returns only the engines of this family: `platform`, `data`, `security`, `text`, `code` or `docs`.
+    /// Returns only the engines of this family, such as `hazard`.
     #[request(with = family, schema = String)]
     family: Option<Family>,
     /// Returns only engines whose id, name or summary contains all these words, in any case.
@@ -76,21 +77,28 @@ impl Request for Input {
     }
 }
 
+/// The parameters of a run.
+#[derive(Debug, Request)]
+#[request(query)]
+pub struct RunQuery {
+    /// Whether the answer explains itself: intermediate results, assumptions, sources and the data that was used.
+    #[request(default = false)]
+    explain: bool,
+}
+
 /// Runs an engine.
 pub async fn run(
-    request: Sent<EnginesRun, Input>,
+    request: SentQueried<EnginesRun, Input, RunQuery>,
     number: web::Path<String>,
     http: HttpRequest,
     app: web::Data<App>,
-) -> Result<web::Json<EngineRun>, HttpError> {
+) -> Result<HttpResponse, HttpError> {
     let engine = engine_of(&number)?;
-    let call = EngineCall { engine, input: request.body.0, caller: EngineCaller::of(&acting(&http)?) };
+    let caller = EngineCaller::of(&acting(&http)?);
+    let call = EngineCall { explain: request.query.explain, ..EngineCall::new(engine, request.body.0, caller) };
+    if stream::is_wanted(&http) {
+        return Ok(stream::open(&app, call));
+    }
     let answer = app.engines.run(call).await?;
-    Ok(web::Json(EngineRun {
-        engine: engine.id,
-        number: engine.number,
-        output: answer.output,
-        duration_ms: u64::try_from(answer.took.as_millis()).unwrap_or(u64::MAX),
-        warnings: answer.warnings,
-    }))
+    Ok(HttpResponse::Ok().json(EngineRun::of(engine, answer)))
 }

@@ -210,7 +210,7 @@ impl AgentExecutor {
             return Err(StepError::new(PARAMS_MISSING, detail, crate::task::Retry::Never));
         }
         let origin = EngineCallOrigin { agent: &agent.id, name, call: None };
-        self.run_engine(EngineCall { engine, input, caller: engine_caller(view) }, origin, sink).await
+        self.run_engine(EngineCall::new(engine, input, engine_caller(view)), origin, sink).await
     }
 
     async fn called(
@@ -223,11 +223,7 @@ impl AgentExecutor {
     ) -> Result<StepOutput, StepError> {
         let found = {
             let past = history::read(view)?;
-            free::called(agent, &past, at).map(|(engine, input, _)| EngineCall {
-                engine,
-                input,
-                caller: engine_caller(view),
-            })
+            free::called(agent, &past, at).map(|(engine, input, _)| EngineCall::new(engine, input, engine_caller(view)))
         };
         let call = found.ok_or_else(|| broken(format!("the model's call {name} is not in the journal")))?;
         let origin = EngineCallOrigin { agent: &agent.id, name, call: Some(at) };

@@ -20,6 +20,7 @@ pub(super) fn engine(step: &str, label: &str, error: Error) -> StepError {
         Kind::TimedOut => ("ENGINE_TIMED_OUT", Retry::Never),
         Kind::TooLarge => ("ENGINE_TOO_LARGE", Retry::Never),
         Kind::Invalid => ("ENGINE_INPUT_INVALID", Retry::Never),
+        Kind::NoAnswer => ("ENGINE_NO_ANSWER", Retry::Never),
         Kind::Forbidden => ("ENGINE_FORBIDDEN", Retry::Never),
         _ => (EXECUTION, Retry::Never),
     };

@@ -176,12 +176,13 @@ pub(super) fn encode_engine_step(
     put("as", origin.name.into());
     put("engine", engine.id.into());
     put("number", engine.number.into());
+    put("version", engine.version.into());
     put("input_sha256", input_sha256.into());
     if let Some(CallRef { step, call }) = origin.call {
         put("call", json!({ "step": step, "call": call }));
     }
     match answer {
-        Ok(EngineAnswer { output, warnings, took }) => {
+        Ok(EngineAnswer { output, warnings, took, .. }) => {
             put("ms", u64::try_from(took.as_millis()).unwrap_or(u64::MAX).into());
             put("warnings", warnings.into());
             put("output", output);

@@ -1,7 +1,7 @@
 //! Parameters of agents: `name:type:default`.
 
-use muster_engines::context::{Problem, ProblemKind};
 use muster_engines::grammar::{self, Range, Type};
+use muster_engines::{Problem, ProblemKind};
 use serde_json::{Map, Value, json};
 
 use super::reference::is_name;

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use actix::fut::{ActorFutureExt, ready};
 use actix::{Actor, AsyncContext, Context, Handler, Message, ResponseActFuture, WrapFuture};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::options::EngineOptions;
 use super::process::{Process, ProcessUse};
+use super::runner::EngineProgress;
 use super::state::FairQueue;
 use super::work::{Program, Work, outcome};
 use muster_core::{Error, Kind};
@@ -47,9 +48,9 @@ pub(crate) struct PoolActor {
     options: Arc<EngineOptions>,
     counts: Arc<Counts>,
     /// Decides which call is served next.
-    queue: FairQueue,
-    /// Wakes each waiting call, by its number in the queue.
-    waiting: HashMap<u64, oneshot::Sender<()>>,
+    slots: Gate,
+    /// Through which long calls go first: they take at most half of the slots.
+    long: Gate,
     /// The most recently used process is last, and is used first.
     idle: Vec<Process>,
 }
@@ -58,8 +59,11 @@ impl PoolActor {
     pub(super) fn new(options: Arc<EngineOptions>, counts: Arc<Counts>) -> Self {
         counts.processes.store(0, Ordering::Relaxed);
         counts.running.store(0, Ordering::Relaxed);
-        let queue = FairQueue::new(options.workers, options.running_per_principal());
-        Self { options, counts, queue, waiting: HashMap::new(), idle: Vec::new() }
+        let per_principal = options.running_per_principal();
+        let slots = Gate::new(options.workers, per_principal, options.queue_per_key);
+        let half = (options.workers / 2).max(1);
+        let long = Gate::new(half, per_principal.min(half), options.queue_per_key);
+        Self { options, counts, slots, long, idle: Vec::new() }
     }
 
     fn end_idle(&mut self, context: &mut Context<Self>) {
@@ -76,9 +80,39 @@ impl PoolActor {
         self.counts.processes.store(self.idle.len() + self.counts.running.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
+    /// Takes the idle process of this use. If there is none, room is made for a new one.
+    fn take_idle(&mut self, usage: &ProcessUse, context: &mut Context<Self>) -> Option<Process> {
+        if let Some(found) = self.idle.iter().rposition(|process| process.usage == *usage) {
+            return Some(self.idle.remove(found));
+        }
+        if !self.idle.is_empty()
+            && self.idle.len() + self.counts.running.load(Ordering::Relaxed) >= self.options.workers
+        {
+            let oldest = self.idle.remove(0);
+            context.spawn(oldest.kill().into_actor(self));
+        }
+        None
+    }
+}
+
+/// Slots, and the calls that wait for one.
+#[derive(Debug)]
+struct Gate {
+    queue: FairQueue,
+    /// Wakes each waiting call, by its number in the queue.
+    waiting: HashMap<u64, oneshot::Sender<()>>,
+    /// Maximum number of waiting calls of one principal.
+    most: usize,
+}
+
+impl Gate {
+    fn new(slots: usize, per_principal: usize, most: usize) -> Self {
+        Self { queue: FairQueue::new(slots, per_principal), waiting: HashMap::new(), most }
+    }
+
     /// Adds a call to the queue; returns its number and what is notified when it may run.
     fn enqueue(&mut self, principal: &Arc<str>) -> Result<(u64, oneshot::Receiver<()>), Error> {
-        let most = self.options.queue_per_key;
+        let most = self.most;
         if self.queue.waiting_of(principal) >= most {
             let message = format!(
                 "{most} engine calls of this caller are waiting already, which is the maximum of one caller: wait for \
@@ -114,20 +148,6 @@ impl PoolActor {
         self.queue.finish(principal);
         self.start_waiting();
     }
-
-    /// Takes the idle process of this use. If there is none, room is made for a new one.
-    fn take_idle(&mut self, usage: &ProcessUse, context: &mut Context<Self>) -> Option<Process> {
-        if let Some(found) = self.idle.iter().rposition(|process| process.usage == *usage) {
-            return Some(self.idle.remove(found));
-        }
-        if !self.idle.is_empty()
-            && self.idle.len() + self.counts.running.load(Ordering::Relaxed) >= self.options.workers
-        {
-            let oldest = self.idle.remove(0);
-            context.spawn(oldest.kill().into_actor(self));
-        }
-        None
-    }
 }
 
 impl Actor for PoolActor {
@@ -142,8 +162,35 @@ impl<W: Work> Handler<Run<W>> for PoolActor {
     type Result = ResponseActFuture<Self, Result<W::Answer, Error>>;
 
     fn handle(&mut self, run: Run<W>, _: &mut Context<Self>) -> Self::Result {
-        let usage = ProcessUse { principal: Arc::from(run.call.principal()), nature: run.call.program().nature };
-        let (number, woken) = match self.enqueue(&usage.principal) {
+        let program = run.call.program();
+        let usage = ProcessUse { principal: Arc::from(run.call.principal()), nature: program.nature };
+        if !program.long {
+            return self.start(run, usage);
+        }
+        let principal = Arc::clone(&usage.principal);
+        let (number, woken) = match self.long.enqueue(&principal) {
+            Ok(queued) => queued,
+            Err(error) => return Box::pin(ready(Err(error))),
+        };
+        let cancelled = run.cancelled.clone();
+        let slot = async move { cancelled.run_until_cancelled(woken).await }.into_actor(self);
+        Box::pin(slot.then(move |slot, pool, _| {
+            if slot.is_none() {
+                pool.long.withdraw(&principal, number);
+                return Box::pin(ready(Err(cancellation()))) as Self::Result;
+            }
+            Box::pin(pool.start(run, usage).then(move |answer, pool: &mut Self, _| {
+                pool.long.release(&principal);
+                ready(answer)
+            }))
+        }))
+    }
+}
+
+impl PoolActor {
+    /// Waits for a slot, and serves the call there.
+    fn start<W: Work>(&mut self, run: Run<W>, usage: ProcessUse) -> ResponseActFuture<Self, Result<W::Answer, Error>> {
+        let (number, woken) = match self.slots.enqueue(&usage.principal) {
             Ok(queued) => queued,
             Err(error) => return Box::pin(ready(Err(error))),
         };
@@ -152,8 +199,8 @@ impl<W: Work> Handler<Run<W>> for PoolActor {
         let slot = async move { cancelled.run_until_cancelled(woken).await }.into_actor(self);
         Box::pin(slot.then(move |slot, pool, context| {
             if slot.is_none() {
-                pool.withdraw(&usage.principal, number);
-                return Box::pin(ready(Err(cancellation()))) as Self::Result;
+                pool.slots.withdraw(&usage.principal, number);
+                return Box::pin(ready(Err(cancellation()))) as ResponseActFuture<Self, Result<W::Answer, Error>>;
             }
             let process = pool.take_idle(&usage, context);
             pool.counts.running.fetch_add(1, Ordering::Relaxed);
@@ -174,7 +221,7 @@ impl<W: Work> Handler<Run<W>> for PoolActor {
                 });
                 pool.count();
                 // The slot is released only now that the process is back.
-                pool.release(&principal);
+                pool.slots.release(&principal);
                 ready(answer)
             }))
         }))
@@ -193,11 +240,13 @@ async fn serve<W: Work>(
     run: Run<W>,
 ) -> (Option<Process>, Result<W::Answer, Error>) {
     let program = run.call.program();
-    let input = match run.call.encode() {
-        Ok(input) => input,
+    let progress = run.call.progress();
+    let encoded = run.call.options().and_then(|call_options| Ok((call_options, run.call.encode()?)));
+    let (call_options, input) = match encoded {
+        Ok(encoded) => encoded,
         Err(error) => return (process, Err(error)),
     };
-    let call = PoolCall { program, input, usage, cancelled: run.cancelled, options };
+    let call = PoolCall { program, call_options, input, usage, progress, cancelled: run.cancelled, options };
     match call.attempt::<W>(process).await {
         // Engines have no side effects: a call interrupted by a signal from outside can be repeated.
         (_, Err(CallFailure::FromOutside(_))) => {
@@ -210,8 +259,11 @@ async fn serve<W: Work>(
 
 struct PoolCall {
     program: Program,
+    /// Options of the call, as the process reads them.
+    call_options: Vec<u8>,
     input: Vec<u8>,
     usage: ProcessUse,
+    progress: Option<Arc<watch::Sender<EngineProgress>>>,
     cancelled: CancellationToken,
     options: Arc<EngineOptions>,
 }
@@ -231,8 +283,18 @@ impl CallFailure {
 
 impl PoolCall {
     async fn attempt<W: Work>(&self, process: Option<Process>) -> (Option<Process>, Result<W::Answer, CallFailure>) {
-        let Program { number, id, time, .. } = self.program;
-        let time = time.unwrap_or(self.options.time);
+        let Program { number, id, time, long, .. } = self.program;
+        let time = match time {
+            // An operator may give all calls more time than that of long ones.
+            Some(time) if long => time.max(self.options.time),
+            Some(time) => time,
+            None => self.options.time,
+        };
+        let on_progress = |progress| {
+            if let Some(receiver) = &self.progress {
+                receiver.send_replace(progress);
+            }
+        };
         let refused = |error: Error| (None, Err(CallFailure::Otherwise(error)));
         let mut process = match self.process(process).await {
             Ok(process) => process,
@@ -244,7 +306,7 @@ impl PoolCall {
                 process.kill().await;
                 return refused(cancellation());
             }
-            result = timeout(time, process.call(number, &self.input)) => result,
+            result = timeout(time, process.call(number, &self.call_options, &self.input, on_progress)) => result,
         };
         match result {
             Err(_) => {

@@ -7,6 +7,8 @@ use std::time::Duration;
 use actix_rt::ArbiterHandle;
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use muster_engines::context::MAX_NEEDS;
+use muster_engines::{Answered, Nature};
 use muster_store::Batch;
 use serde::Serialize;
 use serde_json::json;
@@ -16,7 +18,7 @@ use super::job::JobCall;
 use super::options::EngineOptions;
 use super::runner::{EngineAnswer, EngineCall, EngineRunner};
 use super::sandbox::SandboxStatus;
-use super::work::Work;
+use super::work::{Round, RoundOutcome, Work};
 use muster_core::audit::AuditEntry;
 use muster_core::supervise::{CallErrorKind, ChildSpec, Group, Handle};
 use muster_core::{Error, Kind};
@@ -91,7 +93,7 @@ impl Engines {
     /// Runs a call, and writes an audit entry if a path leaves the workspace folder.
     async fn audited(&self, call: EngineCall) -> Result<EngineAnswer, Error> {
         let (engine, caller) = (call.engine, call.caller.clone());
-        let answer = self.call_pool(call).await;
+        let answer = self.answered(call).await;
         if let Err(error) = &answer
             && error.code == Some("path_outside_workspace")
         {
@@ -105,6 +107,29 @@ impl Engines {
             self.options.store.commit(batch).await?;
         }
         answer
+    }
+
+    /// Runs a call until it needs nothing more: after each need again, with all answers so far.
+    async fn answered(&self, call: EngineCall) -> Result<EngineAnswer, Error> {
+        let asks = matches!(call.engine.nature, Nature::Model | Nature::State);
+        if !asks {
+            let id = call.engine.id;
+            return match self.call_pool(Round { call, answers: Vec::new() }).await? {
+                RoundOutcome::Answered(answer) => Ok(answer),
+                RoundOutcome::Needs(need) => Err(needless(id, need.name())),
+            };
+        }
+        let mut answers = Vec::new();
+        loop {
+            match self.call_pool(Round { call: call.clone(), answers: answers.clone() }).await? {
+                RoundOutcome::Answered(answer) => return Ok(answer),
+                RoundOutcome::Needs(need) if answers.len() < MAX_NEEDS => {
+                    let answer = self.options.effects.perform(need.clone(), call.caller.clone()).await;
+                    answers.push(Answered { need, answer });
+                }
+                RoundOutcome::Needs(need) => return Err(needless(call.engine.id, need.name())),
+            }
+        }
     }
 
     /// Runs a job; returns its output. Dropping the future stops the call.
@@ -138,6 +163,12 @@ impl EngineRunner for Engines {
         let engines = self.clone();
         async move { engines.audited(call).await }.boxed()
     }
+}
+
+/// Creates the error of an engine that needs what its nature does not allow, or needs something too often.
+fn needless(engine: &str, need: &str) -> Error {
+    tracing::error!(engine, need, "an engine has a need that it may not have");
+    Error::new(Kind::Internal, format!("{engine} failed on this input: this is a fault of the server"))
 }
 
 /// Counts a call as pending until it is dropped.

@@ -6,6 +6,7 @@
 //! `kill -9` of the server leaves one behind. Waiting calls are served fairly by principal (`state`).
 
 mod actor;
+mod effects;
 mod engines;
 mod exit;
 mod job;
@@ -18,9 +19,10 @@ mod wire;
 mod work;
 mod worker;
 
+pub use effects::{Effects, NoEffects};
 pub use engines::{EngineStats, Engines};
 pub use job::{Job, JobCall};
 pub use options::{EngineOptions, Worker};
-pub use runner::{EngineAnswer, EngineCall, EngineCaller, EngineRunner};
+pub use runner::{EngineAnswer, EngineCall, EngineCaller, EngineProgress, EngineRunner};
 pub use sandbox::{SandboxMode, SandboxStatus};
 pub use worker::{LanguageFiles, Programs, WorkerLimits, run_worker};

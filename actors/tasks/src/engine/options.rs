@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use muster_store::StoreHandle;
@@ -9,6 +10,7 @@ use muster_store::StoreHandle;
 use muster_core::Clock;
 use muster_engines::Nature;
 
+use super::effects::Effects;
 use super::sandbox::SandboxMode;
 
 /// The program that runs engines, by calling [`run_worker`](super::run_worker).
@@ -58,6 +60,8 @@ pub struct EngineOptions {
     pub store: StoreHandle,
     /// Source of the times in audit entries.
     pub clock: Clock,
+    /// Performs what `model` and `state` engines need.
+    pub effects: Arc<dyn Effects>,
 }
 
 impl EngineOptions {

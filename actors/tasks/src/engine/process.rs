@@ -14,6 +14,7 @@ use tokio::time::{Instant, timeout};
 
 use super::exit::ProcessExit;
 use super::options::Worker;
+use super::runner::EngineProgress;
 use super::sandbox::SandboxMode;
 use super::wire::{self, Greeting, Head};
 
@@ -92,13 +93,24 @@ impl Process {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Runs a call.
-    pub(super) async fn call(&mut self, number: u16, input: &[u8]) -> io::Result<(Head, Vec<u8>)> {
-        wire::send(&mut self.input, &number.to_be_bytes()).await?;
+    /// Runs a call. `on_progress` receives what it reports before its end.
+    pub(super) async fn call(
+        &mut self,
+        number: u16,
+        options: &[u8],
+        input: &[u8],
+        on_progress: impl Fn(EngineProgress),
+    ) -> io::Result<(Head, Vec<u8>)> {
+        wire::send(&mut self.input, &[&number.to_be_bytes(), options].concat()).await?;
         wire::send(&mut self.input, input).await?;
         self.input.flush().await?;
-        let head = serde_json::from_slice(&wire::receive(&mut self.output).await?)?;
-        Ok((head, wire::receive(&mut self.output).await?))
+        loop {
+            let mut head: Head = serde_json::from_slice(&wire::receive(&mut self.output).await?)?;
+            match head.progress.take() {
+                Some(progress) => on_progress(progress),
+                None => return Ok((head, wire::receive(&mut self.output).await?)),
+            }
+        }
     }
 
     /// Kills the process and waits until it is gone.

@@ -1,10 +1,13 @@
 //! The interface through which engines are run.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use muster_engines::{Engine, Failure};
-use serde_json::Value;
+use muster_engines::{Engine, Explained, Failure};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use muster_core::{Error, FieldError, Kind};
 use muster_identity::By;
@@ -18,6 +21,28 @@ pub struct EngineCall {
     pub input: Value,
     /// Principal and task on whose behalf the call is made: the queue is fair by principal, and audit entries name both.
     pub caller: EngineCaller,
+    /// Whether steps and assumptions are returned with the output.
+    pub explain: bool,
+    /// Receives the latest progress of a long call.
+    pub progress: Option<Arc<watch::Sender<EngineProgress>>>,
+}
+
+impl EngineCall {
+    /// Creates a call without explanation and progress.
+    pub fn new(engine: &'static Engine, input: Value, caller: EngineCaller) -> Self {
+        Self { engine, input, caller, explain: false, progress: None }
+    }
+}
+
+/// How far a long call has come.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EngineProgress {
+    /// Units of work that are done.
+    pub done: u64,
+    /// Units of work of this phase; 0 if unknown.
+    pub total: u64,
+    /// Name of the phase.
+    pub phase: String,
 }
 
 /// The principal and task on whose behalf something is done.
@@ -45,6 +70,8 @@ pub struct EngineAnswer {
     pub warnings: Vec<String>,
     /// Duration of the engine itself, without waiting.
     pub took: Duration,
+    /// Steps and assumptions, if they were requested.
+    pub explained: Option<Explained>,
 }
 
 /// Runs engines. Dropping the future stops the call.
@@ -53,7 +80,7 @@ pub trait EngineRunner: Send + Sync + std::fmt::Debug {
     ///
     /// # Errors
     ///
-    /// `Invalid` with paths inside the input, `Forbidden` for a path outside of the workspace, `NotFound`, `TimedOut`
+    /// `Invalid` with paths inside the input, `NoAnswer` with the reason, `Forbidden` for a path outside of the workspace, `NotFound`, `TimedOut`
     /// and `TooLarge` beyond its bounds, `RateLimited` if too many calls of the caller wait, `Unavailable` if the queue
     /// is full.
     fn run(&self, call: EngineCall) -> BoxFuture<'static, Result<EngineAnswer, Error>>;
@@ -79,6 +106,9 @@ pub(super) fn refusal(failure: Failure) -> Error {
         Failure::NoWorkspace => Error::new(Kind::Forbidden, message).coded("no_workspace"),
         Failure::NoModel { .. } => Error::new(Kind::Unavailable, message).coded("model_absent"),
         Failure::TooLarge { .. } => Error::new(Kind::TooLarge, message),
-        Failure::Internal { .. } => Error::new(Kind::Internal, message),
+        Failure::NoAnswer { reason, .. } => {
+            Error::new(Kind::NoAnswer, message).detailing(json!({ "reason": reason.code() }))
+        }
+        Failure::Internal { .. } | Failure::Needs { .. } => Error::new(Kind::Internal, message),
     }
 }

@@ -2,13 +2,15 @@
 //!
 //! A process first sends a [`Greeting`] as JSON.
 //!
-//! A call consists of two frames: the engine's number (2 bytes, big endian) and the input as JSON. Its answer consists
-//! of two frames: a [`Head`] as JSON, and the output as JSON, empty if there is none. Inputs and outputs have frames of
-//! their own, so that they may be nested as deeply as a request body.
+//! A call consists of two frames: the engine's number (2 bytes, big endian), followed by [`CallOptions`] as JSON if there
+//! are any, and the input as JSON. Its answer consists of any number of [`Head`]s as JSON that only report progress, the
+//! last [`Head`], and the output as JSON, empty if there is none. Inputs and outputs have frames of their own, so that
+//! they may be nested as deeply as a request body.
 
 use std::io::{self, Read, Write};
 
-use muster_engines::Failure;
+use super::runner::EngineProgress;
+use muster_engines::{Answered, Explained, Failure};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
@@ -22,12 +24,26 @@ pub(super) struct Greeting {
     pub(super) sandbox: Option<muster_sandbox::Report>,
 }
 
+/// What a call has beside its input.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct CallOptions {
+    /// Whether steps and assumptions are returned.
+    pub(super) explain: bool,
+    /// Answers to the needs of earlier runs of this call.
+    pub(super) answers: Vec<Answered>,
+}
+
 /// Describes the result of a call; precedes the output.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Head {
+    /// The call still runs: no output follows, but another head.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) progress: Option<EngineProgress>,
     /// `None` if there is an output.
     pub(super) failure: Option<Failure>,
     pub(super) warnings: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) explained: Option<Explained>,
     /// Duration of the engine itself, in microseconds.
     pub(super) took_us: u64,
     /// Whether the process must not be reused: it uses too much memory or CPU time, its folder was not there when it

@@ -1,25 +1,27 @@
 //! The process side: restricts itself, then serves calls sequentially, each within bounds.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use muster_engines::{Context, Engine, Failure, LanguageData};
+use muster_engines::{Context, Engine, Failure, LanguageData, Progress};
 use muster_sandbox::Policy;
 use rlimit::Resource;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::Value;
 
 use super::job::Job;
+use super::runner::EngineProgress;
 use super::sandbox::SandboxMode;
-use super::wire::{self, Greeting, Head};
+use super::wire::{self, CallOptions, Greeting, Head};
 
 /// Parsers are recursive, and their input may be nested arbitrarily.
 const STACK: usize = 64 << 20;
@@ -31,6 +33,12 @@ const OF_A_THREAD: u64 = 1 << 20;
 const MAX_OUTPUT: usize = 8 << 20;
 /// Maximum output of a job: the pixels of a picture of 2,048 by 2,048, and what precedes them.
 const MAX_JOB_OUTPUT: usize = 16 << 20;
+/// Maximum size of an explanation, in bytes.
+const MAX_EXPLAINED: usize = 1 << 20;
+/// Time between two reports of progress.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
+/// Maximum length of the name of a phase, in characters.
+const MAX_PHASE: usize = 60;
 /// Maximum number of open files; a traversal of the workspace keeps a folder open for each entry that it has ahead.
 const OPEN_FILES: u64 = 4_096;
 
@@ -76,8 +84,12 @@ impl std::fmt::Debug for Programs {
 /// A received call.
 struct WorkerCall {
     number: u16,
+    options: CallOptions,
     input: Vec<u8>,
 }
+
+/// Where answers are written: by the calls, and during a call by its progress.
+type Output<W> = Arc<Mutex<BufWriter<W>>>;
 
 /// Restricts the process, and serves calls until the input closes; then the whole process exits, even during a call.
 /// Must be called first thing, while the process has one thread.
@@ -136,8 +148,10 @@ pub fn run_worker(
 }
 
 fn read_call(input: &mut impl Read) -> io::Result<WorkerCall> {
-    let number = <[u8; 2]>::try_from(wire::read(input)?).map_err(|_| io::Error::other("no number of an engine"))?;
-    Ok(WorkerCall { number: u16::from_be_bytes(number), input: wire::read(input)? })
+    let head = wire::read(input)?;
+    let (number, options) = head.split_first_chunk::<2>().ok_or_else(|| io::Error::other("no number of an engine"))?;
+    let options = if options.is_empty() { CallOptions::default() } else { serde_json::from_slice(options)? };
+    Ok(WorkerCall { number: u16::from_be_bytes(*number), options, input: wire::read(input)? })
 }
 
 /// What every call of a process has.
@@ -148,12 +162,13 @@ struct CallBounds<'a> {
     workspace_is_there: bool,
 }
 
-fn serve(
+fn serve<W: Write + Send + 'static>(
     bounds: &CallBounds<'_>,
     programs: Programs,
     calls: &Receiver<WorkerCall>,
-    mut output: impl Write,
+    output: BufWriter<W>,
 ) -> io::Result<()> {
+    let output: Output<W> = Arc::new(Mutex::new(output));
     let &CallBounds { limits, usage, workspace_is_there, .. } = bounds;
     let allowed = limits.memory_mib << 20;
     // On this thread, so that its stack is included.
@@ -162,17 +177,43 @@ fn serve(
     memory.bound(0)?;
     for call in calls {
         let (mut head, out) = match programs.jobs.iter().find(|job| job.number == call.number) {
-            Some(job) => run_job(job, &call.input),
-            None => run_engine(bounds, memory, (programs.engines)(call.number), &call.input),
+            Some(job) => {
+                let ran = run_job(job, &call.input);
+                drop(call);
+                ran
+            }
+            None => {
+                let engine = (programs.engines)(call.number);
+                run_engine(bounds, memory, engine, call, report_to(Arc::clone(&output)))
+            }
         };
-        drop(call);
         let grown = usage.size().zip(base).is_some_and(|(now, base)| now > base + allowed / 4);
         head.retire |= grown || usage.is_out_of_time() || !workspace_is_there;
-        wire::write(&mut output, &serde_json::to_vec(&head)?)?;
-        wire::write(&mut output, &out)?;
+        let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+        wire::write(&mut *output, &serde_json::to_vec(&head)?)?;
+        wire::write(&mut *output, &out)?;
         output.flush()?;
     }
     Ok(())
+}
+
+/// Returns the callback that writes a call's progress, at most four times a second.
+fn report_to<W: Write + Send + 'static>(output: Output<W>) -> impl Fn(Progress<'_>) + Send + 'static {
+    let last = Cell::new(None::<Instant>);
+    move |progress| {
+        if last.get().is_some_and(|last| last.elapsed() < PROGRESS_INTERVAL) {
+            return;
+        }
+        last.set(Some(Instant::now()));
+        let phase = progress.phase.chars().take(MAX_PHASE).collect();
+        let progress = EngineProgress { done: progress.done, total: progress.total, phase };
+        let head = Head { progress: Some(progress), ..Head::default() };
+        let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+        // If the server is gone, reading the next call ends the process.
+        if let Ok(head) = serde_json::to_vec(&head) {
+            drop(wire::write(&mut *output, &head).and_then(|()| output.flush()));
+        }
+    }
 }
 
 /// What this process has used so far.
@@ -238,12 +279,16 @@ fn run_engine(
     bounds: &CallBounds<'_>,
     memory: Memory,
     engine: Option<&'static Engine>,
-    input: &[u8],
+    call: WorkerCall,
+    on_progress: impl Fn(Progress<'_>) + Send + 'static,
 ) -> (Head, Vec<u8>) {
+    let WorkerCall { options, input, .. } = call;
     let Some(engine) = engine else {
         return failed(Failure::internal("this program does not contain the engine"), false);
     };
-    let input: Value = match serde_json::from_slice(input) {
+    let parsed: serde_json::Result<Value> = serde_json::from_slice(&input);
+    drop(input);
+    let input = match parsed {
         Ok(input) => input,
         Err(error) => return failed(Failure::internal(error), false),
     };
@@ -252,7 +297,10 @@ fn run_engine(
     let context = context.with_languages(Arc::clone(&bounds.languages));
     // If the limit cannot be changed, starting the thread fails, and the engine reports it.
     let context = context.with_stacks(move |bytes| drop(memory.bound(bytes as u64)));
+    let context = context.with_answers(options.answers).with_progress(on_progress);
+    let context = if options.explain { context.with_explanation() } else { context };
     let begun = Instant::now();
+    let context = context.with_clock(move || begun.elapsed());
     // State left behind by a panic is dropped with the call, and the process is not reused.
     let ran = catch_unwind(AssertUnwindSafe(|| engine.run(input, &context)));
     let took_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
@@ -266,7 +314,15 @@ fn run_engine(
         let most = MAX_OUTPUT >> 20;
         return failed(Failure::too_large(format!("the output is larger than {most} MiB: request less")), false);
     }
-    (Head { failure: None, warnings: context.into_warnings(), took_us, retire: false }, bounded.0)
+    let (mut warnings, explained) = context.finish();
+    let explained = explained.filter(|explained| {
+        let fits = serde_json::to_vec(explained).is_ok_and(|text| text.len() <= MAX_EXPLAINED);
+        if !fits {
+            warnings.push("explanation_omitted: the steps are too large".to_owned());
+        }
+        fits
+    });
+    (Head { warnings, explained, took_us, ..Head::default() }, bounded.0)
 }
 
 /// A writer that accepts a limited number of bytes.

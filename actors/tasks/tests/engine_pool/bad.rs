@@ -1,11 +1,11 @@
 //! Engines that misbehave in various ways.
 
 use std::hint::black_box;
-use std::sync::{Mutex, OnceLock};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use muster_engines::stack::{STACK, on_stack};
-use muster_engines::{Context, Engine, Failure, Family, Nature};
+use muster_engines::{Answer, Context, Cost, Engine, Failure, Nature, Need, NoAnswer};
 use muster_tasks::engine::Job;
 use serde_json::{Value, json};
 
@@ -70,7 +70,50 @@ pub static KEEPS: Engine = engine(16, "keeps", |input, _| {
     Ok(json!({ "kept": kept, "pid": std::process::id() }))
 });
 
-static ALL: [&Engine; 18] = [
+/// Reports progress, then ends; with `park` it never does.
+pub static LONG: Engine = engine(19, "long", |input, context| {
+    for done in 1..=3 {
+        context.progress(done, 3, "counting");
+    }
+    if input["value"] == json!("park") {
+        loop {
+            std::thread::park();
+        }
+    }
+    Ok(json!({ "elapsed": context.elapsed().as_nanos() > 0 }))
+})
+.with_cost(Cost::Long);
+
+/// Asks twice: the second need contains the first answer.
+pub static ASKS: Engine = engine_of(20, "asks", Nature::Model, |_, context| {
+    let embed = |text: String| Need::Embed { texts: vec![text], model: "embedded".to_owned() };
+    match context.ask(embed("first".to_owned()))? {
+        Answer::Refused { why } => Ok(json!({ "refused": why })),
+        Answer::Given(first) => match context.ask(embed(first.to_string()))? {
+            Answer::Given(second) => Ok(json!({ "answers": [first, second] })),
+            Answer::Refused { why } => Ok(json!({ "refused": why })),
+        },
+    }
+});
+
+/// Asks without end.
+pub static ASKS_ON: Engine = engine_of(21, "asks-on", Nature::Model, |_, context| {
+    loop {
+        context.ask(Need::Embed { texts: Vec::new(), model: String::new() })?;
+    }
+});
+
+/// Has no answer, and explains itself.
+pub static INFEASIBLE: Engine = engine(22, "infeasible", |input, context| {
+    context.step("slope", 0.5, "m/m");
+    context.assume("the ground is dry");
+    if input["value"] == json!("explain") {
+        return Ok(json!({}));
+    }
+    Err(Failure::no_answer(NoAnswer::Infeasible, "no route satisfies all constraints: relax one"))
+});
+
+static ALL: [&Engine; 22] = [
     &ECHO,
     &FOREVER,
     &BOMB,
@@ -89,6 +132,10 @@ static ALL: [&Engine; 18] = [
     &KEEPS,
     &crate::hostile::PURE,
     &crate::hostile::WORKSPACE,
+    &LONG,
+    &ASKS,
+    &ASKS_ON,
+    &INFEASIBLE,
 ];
 
 /// Reverses its input.
@@ -137,21 +184,7 @@ const fn engine(number: u16, id: &'static str, function: EngineFunction) -> Engi
 pub type EngineFunction = fn(Value, &Context) -> Result<Value, Failure>;
 
 pub const fn engine_of(number: u16, id: &'static str, nature: Nature, function: EngineFunction) -> Engine {
-    Engine {
-        number,
-        id,
-        name: id,
-        family: Family::Data,
-        nature,
-        summary: id,
-        inputs: &["value:any:-:optional"],
-        outputs: &[],
-        method: "",
-        reference: "",
-        example: "{}",
-        function,
-        fields: OnceLock::new(),
-    }
+    Engine::bare(number, id, nature, function).with_inputs(&["value:any:-:optional"])
 }
 
 #[allow(unconditional_recursion, reason = "it is what is tested")]

@@ -121,10 +121,7 @@ impl Premises {
 }
 
 fn nature_name(engine: &Engine) -> &'static str {
-    match engine.nature {
-        Nature::Pure => "pure",
-        Nature::Workspace => "workspace",
-    }
+    engine.nature.name()
 }
 
 /// Tries all doors, and prints how each was found.

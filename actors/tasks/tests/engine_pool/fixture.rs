@@ -13,7 +13,7 @@ use muster_identity::By;
 use muster_store::MemStore;
 use muster_tasks::{
     engine::EngineAnswer, engine::EngineCall, engine::EngineCaller, engine::EngineOptions, engine::EngineRunner as _,
-    engine::Engines, engine::SandboxMode, engine::SandboxStatus, engine::Worker,
+    engine::Engines, engine::NoEffects, engine::SandboxMode, engine::SandboxStatus, engine::Worker,
 };
 use serde_json::{Value, json};
 
@@ -33,6 +33,7 @@ pub fn options() -> EngineOptions {
         idle: Duration::from_secs(60),
         store: std::sync::Arc::new(MemStore::default()),
         clock: Clock::system(),
+        effects: std::sync::Arc::new(NoEffects),
     }
 }
 
@@ -55,12 +56,12 @@ where
 }
 
 pub fn call(engine: &'static Engine, input: Value) -> EngineCall {
-    EngineCall { engine, input, caller: EngineCaller::of(&By::System) }
+    EngineCall::new(engine, input, EngineCaller::of(&By::System))
 }
 
 /// A call of this principal.
 pub fn call_of(principal: &str, engine: &'static Engine, input: Value) -> EngineCall {
-    EngineCall { engine, input, caller: EngineCaller { actor: principal.to_owned(), task: None } }
+    EngineCall::new(engine, input, EngineCaller { actor: principal.to_owned(), task: None })
 }
 
 /// Runs an engine with empty input.

@@ -14,6 +14,7 @@ mod bad;
 mod doors;
 mod fixture;
 mod hostile;
+mod rounds;
 mod tests;
 
 use std::io::{stdin, stdout};
@@ -59,5 +60,5 @@ fn main() {
 }
 
 fn all() -> impl Iterator<Item = &'static (&'static str, fn())> {
-    tests::ALL.iter().chain(doors::ALL)
+    tests::ALL.iter().chain(rounds::ALL).chain(doors::ALL)
 }

@@ -52,7 +52,7 @@ impl ScriptedEngines {
         let scripted = self.answers.lock().unwrap().get_mut(call.engine.id).and_then(VecDeque::pop_front);
         let outputs = || call.engine.fields().outputs.iter().map(|field| (field.name.clone(), sample(&field.kind)));
         let output = scripted.unwrap_or_else(|| Ok(Value::Object(outputs().collect())))?;
-        Ok(EngineAnswer { output, warnings: Vec::new(), took: Duration::from_millis(2) })
+        Ok(EngineAnswer { output, warnings: Vec::new(), took: Duration::from_millis(2), explained: None })
     }
 }
 

@@ -14,7 +14,7 @@ mod validation;
 use std::sync::OnceLock;
 
 use muster_engines::grammar::{Prim, Type};
-use muster_engines::{Engine, Family, Nature};
+use muster_engines::{Engine, Nature};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -50,19 +50,13 @@ fn engine(row: Row) -> &'static Engine {
         Box::leak(texts.into_iter().map(text).collect::<Vec<_>>().into_boxed_slice())
     };
     Box::leak(Box::new(Engine {
-        number: row.number,
-        id: text(row.id),
         name: text(row.name),
-        family: Family::Code,
-        nature: Nature::Pure,
         summary: text(row.summary),
         inputs: texts(row.inputs),
         outputs: texts(row.outputs),
         method: "as declared",
         reference: "the catalogue",
-        example: "{}",
-        function: |_, _| Ok(Value::Null),
-        fields: OnceLock::new(),
+        ..Engine::bare(row.number, text(row.id), Nature::Pure, |_, _| Ok(Value::Null))
     }))
 }
 

@@ -1,0 +1,55 @@
+//! `muster engine`: run engines without a server, on JSON lines.
+
+use std::io::{self, BufRead, Write};
+
+use crate::{LocalServer, Settings};
+
+/// Arguments of `muster engine`.
+#[derive(Debug, clap::Args)]
+pub(super) struct EngineArgs {
+    #[command(subcommand)]
+    command: EngineCommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum EngineCommand {
+    /// Run an engine on each line of standard input, and print one line for each: the answer, or the failure.
+    Run(EngineRunArgs),
+    /// Print valid inputs, chosen at random by a seed, one a line.
+    Sample(EngineSampleArgs),
+}
+
+/// Arguments of `muster engine run`.
+#[derive(Debug, clap::Args)]
+pub struct EngineRunArgs {
+    /// Number or id of the engine, such as q22 or cold-stress.
+    pub engine: String,
+    /// Whether each answer has its steps, assumptions, references and data.
+    #[arg(long)]
+    pub explain: bool,
+    /// Settings: the folders of models and of the workspace.
+    #[command(flatten)]
+    pub settings: Settings,
+}
+
+/// Arguments of `muster engine sample`.
+#[derive(Debug, clap::Args)]
+pub struct EngineSampleArgs {
+    /// Number or id of the engine, such as q22 or cold-stress.
+    pub engine: String,
+    /// Number of inputs.
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub count: u32,
+    /// The same seed gives the same inputs.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+pub(super) fn run(args: EngineArgs, server: &impl LocalServer) -> Result<(), String> {
+    let mut output = io::BufWriter::new(io::stdout().lock());
+    let done = match args.command {
+        EngineCommand::Run(args) => server.run_engine(&args, &mut io::stdin().lock() as &mut dyn BufRead, &mut output),
+        EngineCommand::Sample(args) => server.sample_engine(&args, &mut output),
+    };
+    done.and_then(|()| output.flush().map_err(|error| error.to_string()))
+}

@@ -1,0 +1,3 @@
+//! Each engine against the catalogue, its vector, its cases and random inputs.
+
+muster_engine::family_tests!(muster_engines_crypto::FAMILY);

@@ -1,0 +1,80 @@
+//! What `model` and `state` engines need from the server, and its answers.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Something that only the server can provide. It is provided in the name of the caller: within the caller's scopes,
+/// limits and budget.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "need", rename_all = "snake_case")]
+pub enum Need {
+    /// Vectors of texts. The answer is `{vectors, model}`.
+    Embed {
+        /// The texts.
+        texts: Vec<String>,
+        /// Name of the model.
+        model: String,
+    },
+    /// A completion. The answer is `{text, model}`; with a schema `text` is JSON that follows it.
+    Chat {
+        /// Messages, as `{role, content}`.
+        messages: Vec<ChatMessage>,
+        /// JSON Schema of the answer.
+        schema: Option<Value>,
+        /// Maximum length of the answer.
+        max_tokens: u32,
+    },
+    /// A request to the model gateway, as `POST /api/q159/llm/chat` takes it; the answer is its response.
+    Gateway {
+        /// The request.
+        request: Value,
+    },
+    /// One frame of the agent monitor, of what the caller may see.
+    Tasks {
+        /// The input of the monitor: `agents`, `states`, `log_lines`.
+        request: Value,
+    },
+}
+
+/// A message of a chat.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChatMessage {
+    /// `system`, `user` or `assistant`.
+    pub role: String,
+    /// The text.
+    pub content: String,
+}
+
+impl Need {
+    /// Returns the name of the kind of need.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Embed { .. } => "embed",
+            Self::Chat { .. } => "chat",
+            Self::Gateway { .. } => "gateway",
+            Self::Tasks { .. } => "tasks",
+        }
+    }
+}
+
+/// Answer of the server to a need.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// It was provided.
+    Given(Value),
+    /// It was not: the caller has no scope or budget for it, or no provider is configured.
+    Refused {
+        /// Why not.
+        why: String,
+    },
+}
+
+/// A need and its answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Answered {
+    /// What was needed.
+    pub need: Need,
+    /// What was answered.
+    pub answer: Answer,
+}

@@ -1,0 +1,5 @@
+//! Words: tokens, stems, similarity, extraction, versions: what engines of several families compute with.
+
+#![warn(missing_docs)]
+
+pub mod versions;

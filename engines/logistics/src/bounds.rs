@@ -1,0 +1,46 @@
+//! Checks that several engines of this family make.
+
+use std::collections::BTreeSet;
+
+use muster_engine::prelude::*;
+use muster_kernel_earth as earth;
+
+/// Refuses more of something than an engine takes.
+pub(crate) fn at_most(count: usize, most: usize, what: &str) -> Result<(), Failure> {
+    if count > most {
+        return Err(Failure::too_large(format!("at most {most} {what} are taken, and there are {count}")));
+    }
+    Ok(())
+}
+
+/// Refuses an id that occurs twice.
+pub(crate) fn distinct<'a>(field: &str, ids: impl IntoIterator<Item = &'a str>) -> Result<(), Failure> {
+    let mut seen = BTreeSet::new();
+    for (index, id) in ids.into_iter().enumerate() {
+        if !seen.insert(id) {
+            return Err(Failure::invalid(&[field, &index.to_string(), "id"], "occurs twice"));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a member of a list that is negative.
+pub(crate) fn not_negative(loc: [&str; 3], value: f64) -> Result<(), Failure> {
+    if value < 0.0 { Err(Failure::invalid(&loc, "must not be negative")) } else { Ok(()) }
+}
+
+/// Refuses a number that is not positive.
+pub(crate) fn positive(loc: &[&str], value: f64) -> Result<(), Failure> {
+    if value > 0.0 { Ok(()) } else { Err(Failure::invalid(loc, "must be positive")) }
+}
+
+/// Checks a position of a list and returns it.
+pub(crate) fn position(field: &str, index: usize, lat: f64, lon: f64) -> Result<earth::LatLon, Failure> {
+    let index = index.to_string();
+    for (name, value, limit) in [("lat", lat, 90.0), ("lon", lon, 180.0)] {
+        if value.abs() > limit {
+            return Err(Failure::invalid(&[field, &index, name], format!("must be between -{limit} and {limit}")));
+        }
+    }
+    Ok(earth::LatLon::new(lat, lon))
+}

@@ -1,0 +1,3 @@
+//! Each engine against the catalogue, its vector, its cases and random inputs.
+
+muster_engine::family_tests!(muster_engines_text::FAMILY; cases_in_code 167, 171, 185);

@@ -1,0 +1,126 @@
+//! Engines on JSON lines, without a server.
+
+use std::fs::File;
+use std::io::{BufRead, Read as _, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use muster_cli::{EngineRunArgs, EngineSampleArgs};
+use muster_engines::{Context, Engine, LanguageData, Nature};
+use muster_models::MediaManifest;
+use muster_tasks::engine::EngineAnswer;
+use serde_json::{Value, json};
+
+use super::configuration;
+use crate::http::engines::EngineRun;
+
+/// Maximum length of a line, in bytes: as of a request's largest body.
+const MAX_LINE: u64 = 8 << 20;
+
+/// Returns the engine with this number or id.
+fn engine_of(name: &str) -> Result<&'static Engine, String> {
+    let number = name.strip_prefix('q').unwrap_or(name).parse().ok();
+    let found = number.and_then(muster_engines::by_number).or_else(|| muster_engines::by_id(name));
+    found.ok_or_else(|| format!("this program has no engine {name}: GET /api/engines of a server lists them"))
+}
+
+/// Runs the engine on each line; a line that is no JSON ends it.
+pub(super) fn run(args: &EngineRunArgs, input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), String> {
+    let engine = engine_of(&args.engine)?;
+    let config = configuration(&args.settings)?;
+    let languages = Arc::new(languages(&config.llm.cache));
+    let workspace = std::path::absolute(&config.workspace.path).map_err(|error| error.to_string())?;
+    for number in 1.. {
+        let mut line = String::new();
+        (&mut *input).take(MAX_LINE).read_line(&mut line).map_err(|error| error.to_string())?;
+        if line.is_empty() {
+            break;
+        }
+        let given = serde_json::from_str(&line).map_err(|error| format!("line {number} is no JSON: {error}"))?;
+        let context = match engine.nature {
+            Nature::Workspace => Context::with_workspace(workspace.clone()),
+            Nature::Pure | Nature::Model | Nature::State => Context::default(),
+        };
+        let context = context.with_languages(Arc::clone(&languages)).refusing("there is no server");
+        let context = if args.explain { context.with_explanation() } else { context };
+        let answer = answer(engine, given, context);
+        writeln!(output, "{answer}").map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+/// Returns what a run answers, or the failure.
+fn answer(engine: &'static Engine, input: Value, context: Context) -> Value {
+    let begun = std::time::Instant::now();
+    let outcome = engine.run(input, &context);
+    let took = begun.elapsed();
+    let (warnings, explained) = context.finish();
+    let answer = outcome.map(|output| EngineRun::of(engine, EngineAnswer { output, warnings, took, explained }));
+    let value = match answer {
+        Ok(answer) => serde_json::to_value(answer),
+        Err(failure) => serde_json::to_value(failure),
+    };
+    value.unwrap_or_else(|error| json!({ "failure": "internal", "message": error.to_string() }))
+}
+
+/// Opens the data of languages in the folder of models.
+fn languages(models: &Path) -> LanguageData {
+    let open = |id: &str, role: &str| {
+        let path = MediaManifest::embedded().ok()?.get(id)?.path(models, role).ok()?;
+        File::open(path).ok()
+    };
+    LanguageData::of_files(open("languages", "table"), open("names", "names"))
+}
+
+/// Writes valid inputs, one a line.
+pub(super) fn sample(args: &EngineSampleArgs, output: &mut dyn Write) -> Result<(), String> {
+    let engine = engine_of(&args.engine)?;
+    for input in muster_engines::sample::inputs(engine, args.seed).take(args.count as usize) {
+        writeln!(output, "{input}").map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run_lines(engine: &str, input: &str) -> Result<Vec<Value>, String> {
+        let settings = muster_cli::Settings { config: None, data: None };
+        let args = EngineRunArgs { engine: engine.to_owned(), explain: true, settings };
+        let mut output = Vec::new();
+        run(&args, &mut input.as_bytes(), &mut output)?;
+        let lines = String::from_utf8(output).unwrap();
+        Ok(lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+    }
+
+    #[test]
+    fn each_line_is_answered_by_a_line() {
+        let valid = json!({ "schema": { "type": "integer" }, "document": 1 });
+        let answers = run_lines("q109", &format!("{valid}\n{{}}\n")).unwrap();
+        assert_eq!(
+            (&answers[0]["engine"], &answers[0]["output"]["valid"]),
+            (&json!("json-schema-validate"), &json!(true))
+        );
+        assert!(answers[0]["version"].is_string() && answers[0]["explain"]["references"].is_array());
+        assert_eq!((&answers[1]["failure"], answers.len()), (&json!("invalid"), 2));
+        assert!(run_lines("json-schema-validate", "x\n").unwrap_err().contains("line 1"));
+        assert!(run_lines("q9999", "").is_err());
+    }
+
+    #[test]
+    fn samples_are_valid_and_the_same_for_the_same_seed() {
+        let lines = |seed| {
+            let mut output = Vec::new();
+            let args = EngineSampleArgs { engine: "q109".to_owned(), count: 5, seed };
+            sample(&args, &mut output).unwrap();
+            String::from_utf8(output).unwrap()
+        };
+        let engine = engine_of("q109").unwrap();
+        assert_eq!(lines(7), lines(7));
+        assert_ne!(lines(7), lines(8));
+        for line in lines(7).lines() {
+            assert!(engine.accept(serde_json::from_str(line).unwrap()).is_ok(), "{line}");
+        }
+    }
+}
