@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hmac::{Hmac, KeyInit, Mac};
+use hmac_13::{Hmac, KeyInit, Mac};
 use muster_engine::prelude::*;
 
 use crate::hex;

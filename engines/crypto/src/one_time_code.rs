@@ -1,6 +1,6 @@
 //! q208: one-time codes (RFC 4226, RFC 6238).
 
-use hmac::{Hmac, KeyInit, Mac};
+use hmac_13::{Hmac, KeyInit, Mac};
 use muster_engine::prelude::*;
 
 use crate::base32;

@@ -30,11 +30,11 @@ use crate::parameters;
 })]
 pub struct PolicyRequest {
     /// Roles that are each covered by another person: `security`, `operations`. 1 to 8, of which some may be the same.
-    #[request(default = QuorumRole::ALL.to_vec())]
+    #[request(default = QuorumRole::ALL.to_vec(), schema = Vec<String>)]
     quorum: Vec<QuorumRole>,
     /// Risk, roles and threshold (`over`) of single actions. A risk below the action's own is raised to it; `policy.change`,
     /// `decider.enrol` and `role.grant` always take two people.
-    #[request(default)]
+    #[request(default, schema = Object)]
     guards: BTreeMap<String, GuardSetting>,
     /// Veto rules in Cedar, at most 8 KiB and 64 rules. A rule that errs vetoes; `@id` names it, `@hard` holds under
     /// break-glass too. By default the rules that the server comes with.
@@ -54,6 +54,7 @@ pub struct JudgedRequest {
     #[request(chars = ..=200, default)]
     requester: String,
     /// Risk; by default that of a guarded action, `low` of others.
+    #[request(schema = String)]
     risk: Option<Risk>,
     /// Whether the session is bound to a key.
     #[request(default = true)]
