@@ -91,8 +91,8 @@ pub async fn respond<B: MessageBody + 'static>(
     }
     let key = response.request().extensions().get::<Caller>().map(|caller| caller.key.id.clone());
     if let Some(app) = app.as_ref().filter(|_| matches!(status.as_u16(), 401 | 403)) {
-        let actor = key.clone().unwrap_or_else(|| address_name(app, response.request()));
-        app.refusals.note(actor, status.as_u16(), method_label(&method), &route);
+        let by = key.clone().ok_or_else(|| address_name(app, response.request()));
+        app.refusals.note(by, status.as_u16(), method_label(&method), &route);
     }
     span.in_scope(|| {
         // What a device sends by the clock would bury the rest.

@@ -130,7 +130,7 @@ fn rotate(args: &RotateArgs, server: &impl LocalServer) -> ExitCode {
     match server.rotate_log_key(&args.settings) {
         Ok(response) if args.json => println!("{response}"),
         Ok(response) => {
-            let key = response.get("vkey").and_then(Value::as_str).unwrap_or_default();
+            let key = response.get("public_key").and_then(Value::as_str).unwrap_or_default();
             println!("{key}");
             eprintln!("start the server, or reload it (SIGHUP): the log then names this key, and it signs");
         }

@@ -41,7 +41,7 @@ pub trait LocalServer {
     /// Verifies the audit log of the data folder, and the records against their entries.
     fn verify_audit(&self, settings: &Settings, options: VerifyOptions) -> Result<Verdict, String>;
 
-    /// Announces a further key of the audit log; the answer has its `vkey`.
+    /// Announces a further key of the audit log; the answer has its `public_key`, base64.
     fn rotate_log_key(&self, settings: &Settings) -> Result<Value, String>;
 
     /// Verifies the medical knowledge base of this program: `ruleset`, the numbers of its records, and `problems`.

@@ -20,8 +20,10 @@ const SPAN: Duration = Duration::from_secs(60);
 /// What makes refusals alike: who was refused, with which status, on which route.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct RefusalKind {
-    /// The principal, or the network of a caller without one.
-    actor: String,
+    /// The principal; none of a caller without a valid credential.
+    actor: Option<String>,
+    /// Network of a caller without one. It is in the details only, which can be erased.
+    network: Option<String>,
     status: u16,
     method: String,
     route: String,
@@ -59,10 +61,14 @@ impl Refusals {
         Self { counts, clock, entries }
     }
 
-    /// Counts a refused request.
-    pub(crate) fn note(&self, actor: String, status: u16, method: &str, route: &str) {
+    /// Counts a refused request of a principal, or of a network.
+    pub(crate) fn note(&self, by: Result<String, String>, status: u16, method: &str, route: &str) {
         let now = self.clock.now();
-        let kind = RefusalKind { actor, status, method: method.to_owned(), route: route.to_owned() };
+        let (actor, network) = match by {
+            Ok(actor) => (Some(actor), None),
+            Err(network) => (None, Some(network)),
+        };
+        let kind = RefusalKind { actor, network, status, method: method.to_owned(), route: route.to_owned() };
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         if now.since(counts.since) >= SPAN {
             self.close(&mut counts, now);
@@ -72,7 +78,7 @@ impl Refusals {
             Some(count) => *count += 1,
             None if full => counts.others += 1,
             None => {
-                self.append(entry(now, &kind, json!({ "status": status })));
+                self.append(entry(now, &kind, None));
                 counts.kinds.insert(kind, 0);
             }
         }
@@ -94,7 +100,7 @@ impl Refusals {
         // What does not fit the queue of entries is counted together.
         let rest: u64 = repeated.split_off(repeated.len().min(QUEUE / 2)).iter().map(|(_, count)| count).sum();
         for (kind, count) in repeated {
-            self.append(entry(now, &kind, json!({ "status": kind.status, "more": count })));
+            self.append(entry(now, &kind, Some(count)));
         }
         if others + rest > 0 {
             let details = json!({ "more": others + rest });
@@ -110,7 +116,16 @@ impl Refusals {
     }
 }
 
-fn entry(now: Millis, kind: &RefusalKind, details: serde_json::Value) -> AuditEntry {
+/// The entry of the first refusal of a kind, or of how many more there were.
+fn entry(now: Millis, kind: &RefusalKind, more: Option<u64>) -> AuditEntry {
     let resource = format!("{} {}", kind.method, kind.route);
-    AuditEntry::new(now, &kind.actor, "request.refused", &resource, details).with_outcome(Outcome::Refused)
+    let mut details = json!({ "status": kind.status });
+    if let Some(network) = &kind.network {
+        details["network"] = network.as_str().into();
+    }
+    if let Some(more) = more {
+        details["more"] = more.into();
+    }
+    let actor = kind.actor.as_deref().unwrap_or("anonymous");
+    AuditEntry::new(now, actor, "request.refused", &resource, details).with_outcome(Outcome::Refused)
 }

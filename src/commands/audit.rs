@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use muster_audit::{LogKeys, OfflineLog, Verdict, VerifyOptions};
 use muster_core::Clock;
 use muster_store::StoreHandle;
-use muster_tlog::{SignatureType, VerifierKey};
 use serde_json::{Value, json};
 
 use crate::app;
@@ -31,7 +32,5 @@ pub(super) fn rotate_key(config: &Config) -> Result<Value, String> {
     let keys = LogKeys::read(&config.store.path.join("signing")).map_err(|error| error.to_string())?;
     let keys = keys.ok_or("this data folder has no keys of an audit log yet: start the server once")?;
     let public = keys.rotate(Clock::system().now()).map_err(|error| error.to_string())?;
-    let name = config.governance.log_name().unwrap_or_else(|| keys.instance());
-    let vkey = VerifierKey::new(&name, SignatureType::Ed25519, &public).map_err(|error| error.to_string())?;
-    Ok(json!({ "vkey": vkey.to_string() }))
+    Ok(json!({ "public_key": STANDARD.encode(public) }))
 }

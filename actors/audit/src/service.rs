@@ -232,6 +232,9 @@ impl Audit {
         if seq >= self.log.length() {
             return Err(no_entry(seq));
         }
+        if let Some(size) = size.filter(|size| *size > self.log.length()) {
+            return Err(wrong_size(size, "is beyond the log"));
+        }
         let view = self.covering(size.unwrap_or_default().max(seq + 1)).await?;
         let size = size.unwrap_or_else(|| view.signed_size());
         if size <= seq {
