@@ -100,8 +100,9 @@ async fn a_key_cannot_grant_what_it_lacks() {
     let maker = json!({ "name": "maker", "scopes": ["admin", "chat"], "roles": ["auditor"], "plan_a": "starter", "plan_b": "pro",
         "budget_usd": 5, "expires_at": end, "limits": { "requests_per_minute": 10 } });
     let maker = client.with(create(&client, &maker).await["key"].as_str().unwrap());
-    let within = json!({ "name": "n", "scopes": ["chat"], "roles": ["auditor"], "plan_a": "starter", "plan_b": "pro",
-        "budget_usd": 5, "expires_at": end, "limits": { "requests_per_minute": 10 } });
+    // A key with a role needs an approval where its maker is no super_admin: tests/governance.rs.
+    let within = json!({ "name": "n", "scopes": ["chat"], "plan_a": "starter", "plan_b": "pro", "budget_usd": 5,
+        "expires_at": end, "limits": { "requests_per_minute": 10 } });
     create(&maker, &within).await;
     for (field, wider) in [
         ("scopes", json!(["chat", "memory"])),
