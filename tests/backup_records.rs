@@ -91,7 +91,7 @@ const EDITS: [Edit; 12] = [
     Edit {
         name: "the secret of a key",
         tree: Tree::Keys,
-        change: |_, rec| the_key(rec, |key| key["secret_sha256"] = json!(vec![0; 32])),
+        change: |_, rec| the_key(rec, |key| key["secret_sha256"] = Value::from(vec![0_u8; 32])),
         said: "says that it allows something else",
     },
     Edit {
