@@ -67,8 +67,8 @@ impl Sources {
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
             let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
-            let generated =
-                ["target", "node_modules", "models-cache", "data", "workspace", "__pycache__"].contains(&name.as_str());
+            let generated = ["target", "node_modules", "models-cache", "__pycache__"].contains(&name.as_str())
+                || (folder == root && ["data", "workspace"].contains(&name.as_str()));
             if entry.file_type()?.is_dir() {
                 // Cargo marks its target folder, whatever the name.
                 if !generated && !name.starts_with('.') && !path.join("CACHEDIR.TAG").exists() {
