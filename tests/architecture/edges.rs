@@ -89,7 +89,12 @@ const ALLOWED: &[Allowed] = &[
     allowed("muster-imaging", &["muster-core", "crates/*"]),
     // Engines are functions of their input: a family knows the frame, kernels and what is listed here, never another family.
     allowed("muster-engines", &["muster-engine", "engines/*", "muster-media", "muster-names", "muster-medical"]),
-    allowed("muster-engine", &["muster-engine-derive", "muster-media", "muster-names"]),
+    // Its own tests run with what it provides for tests.
+    Allowed {
+        package: "muster-engine",
+        normal: &["muster-engine-derive", "muster-media", "muster-names"],
+        dev: &["muster-engine"],
+    },
     allowed("muster-engine-derive", &[]),
     allowed("muster-kernel-choice", &["muster-kernel-numeric"]),
     allowed("muster-kernel-earth", &["muster-kernel-numeric"]),

@@ -130,6 +130,11 @@ pub(crate) const LOCKS: &[LockException] = &[
         reason: "a handle is shared by all callers and exchanges the address when its actor restarts",
     },
     LockException {
+        path: "actors/tasks/src/engine/worker.rs",
+        reason: "the output of an engine's process is written by its calls and by the progress of a call, which may be \
+                 reported from a thread of the engine",
+    },
+    LockException {
         path: "actors/tasks/src/task/slot.rs",
         reason: "a kill drops the running step's future at once, from outside the runtime that polls it",
     },

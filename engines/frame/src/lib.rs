@@ -22,7 +22,7 @@ pub mod need;
 pub mod prelude;
 pub mod sample;
 pub mod stack;
-#[cfg(feature = "testing")]
+#[cfg(feature = "test-world")]
 pub mod testing;
 mod units;
 pub mod vector;
