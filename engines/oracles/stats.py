@@ -351,7 +351,7 @@ def seasonal(rng, period, n):
     return 50 + 0.1 * t * rng.normal() + 5 * np.sin(2 * np.pi * t / period + rng.uniform(0, 6)) + rng.normal(size=n)
 
 
-@oracle(92, "statsmodels", 1e-8, 60)
+@oracle(92, "statsmodels", 1e-5, 60)
 class Decompose:
     def sample(rng):
         period = int(rng.integers(2, 24))
