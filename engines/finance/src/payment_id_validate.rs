@@ -154,7 +154,7 @@ fn bic(plain: &str) -> Check {
 fn luhn(digits: impl DoubleEndedIterator<Item = u32>) -> bool {
     let sum: u32 =
         digits.rev().enumerate().map(|(at, d)| if at % 2 == 0 { d } else { (2 * d) / 10 + (2 * d) % 10 }).sum();
-    sum % 10 == 0
+    sum.is_multiple_of(10)
 }
 
 fn pan(plain: &str) -> Check {
@@ -191,7 +191,7 @@ fn isin(plain: &str) -> Check {
         "XS" | "EU" | "XA" | "XB" | "XC" | "XD" | "XF" | "XK" | "EZ" | "QS" | "CS" | "QT" | "QW" | "QY" | "QZ"
     );
     require(agency || iban::is_country(prefix), "an ISIN begins with a country or an agency's prefix")?;
-    let expanded: Vec<u32> = plain.chars().flat_map(|c| base36(c)).collect();
+    let expanded: Vec<u32> = plain.chars().flat_map(base36).collect();
     require(luhn(expanded.into_iter()), "the check digit is wrong (Luhn on letters as numbers)")
 }
 
@@ -222,5 +222,5 @@ fn aba(plain: &str) -> Check {
     require(known, "the first two digits are of no Federal Reserve district")?;
     let weights = [3, 7, 1].into_iter().cycle();
     let sum: u32 = plain.chars().filter_map(|c| c.to_digit(10)).zip(weights).map(|(d, w)| d * w).sum();
-    require(sum % 10 == 0, "the check digit is wrong (3-7-1)")
+    require(sum.is_multiple_of(10), "the check digit is wrong (3-7-1)")
 }

@@ -13,7 +13,7 @@ pub(crate) fn check_amounts(values: &[f64], field: &str, most: usize) -> Result<
     if values.len() > most {
         return Err(Failure::too_large(format!("{field}: at most {most} amounts, {} were given", values.len())));
     }
-    match values.iter().position(|x| !(x.abs() <= LARGEST)) {
+    match values.iter().position(|x| x.is_nan() || x.abs() > LARGEST) {
         Some(at) => Err(Failure::invalid(&[field, &at.to_string()], format!("must be within ±{LARGEST:e}"))),
         None => Ok(()),
     }

@@ -151,7 +151,7 @@ fn mad_sorted(sorted: &[f64], middle: f64) -> f64 {
         };
         current = next.unwrap_or(current);
     }
-    if n % 2 == 0 { (previous + current) / 2.0 } else { current }
+    if n.is_multiple_of(2) { (previous + current) / 2.0 } else { current }
 }
 
 /// Rosner's critical value for the most extreme of `n` values (Rosner 1983, equation 2.5; one-sided for one direction).

@@ -1,5 +1,7 @@
 //! Clusters of points (q101): k-means, Ward's tree, silhouettes.
 
+#![allow(clippy::indexing_slicing, reason = "elements of matrices, by loops over their own dimensions")]
+
 use muster_kernel_numeric::nalgebra::DMatrix;
 use muster_kernel_numeric::sample::Sampler;
 

@@ -105,7 +105,7 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         return Err(Failure::invalid(&["subgroup_size"], "xbar-r needs subgroups of 2 to 25"));
     }
     let groups: Vec<&[f64]> = input.values.chunks_exact(size).collect();
-    if input.values.len() % size > 0 {
+    if !input.values.len().is_multiple_of(size) {
         cx.warn("subgroup_size: the last subgroup is incomplete and left out");
     }
     if groups.len() < 2 {
@@ -113,7 +113,8 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     }
     let means: Vec<f64> = groups.iter().map(|g| summary::mean(g)).collect();
     let within = input.sigma.unwrap_or_else(|| within(&groups, &means, size));
-    if !(within > means.iter().fold(0.0_f64, |m, x| m.max(x.abs())) * 1e-14) {
+    let negligible = means.iter().fold(0.0_f64, |m, x| m.max(x.abs())) * 1e-14;
+    if within.is_nan() || within <= negligible {
         return Err(Failure::no_answer(NoAnswer::Singular, "the values do not vary: give sigma"));
     }
     let centre = input.target.unwrap_or_else(|| summary::mean(&means));

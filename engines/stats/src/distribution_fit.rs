@@ -120,7 +120,7 @@ fn gamma_fit(x: &[f64], mean: f64) -> Option<Model> {
         let inverse =
             1.0 / shape + (shape.ln() - digamma(shape) - s) / (shape * shape * (1.0 / shape - trigamma(shape)));
         let next = 1.0 / inverse;
-        if !(next > 0.0) {
+        if next.is_nan() || next <= 0.0 {
             return None;
         }
         let done = (next - shape).abs() <= 1e-14 * next;

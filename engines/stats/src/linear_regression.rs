@@ -1,5 +1,7 @@
 //! q87: linear regression.
 
+#![allow(clippy::indexing_slicing, reason = "elements of matrices, by loops over their own dimensions")]
+
 use std::collections::BTreeMap;
 
 use muster_engine::prelude::*;

@@ -1,5 +1,7 @@
 //! q88: logistic regression.
 
+#![allow(clippy::indexing_slicing, reason = "elements of matrices, by loops over their own dimensions")]
+
 use std::collections::BTreeMap;
 
 use muster_engine::prelude::*;
@@ -185,7 +187,7 @@ fn newton(design: &DMatrix<f64>, y: &[f64], penalty: &[f64]) -> Result<Fit, Fail
         let mut scale = 1.0;
         let mut next = &beta + &step;
         let mut next_value = penalised(&next);
-        while !(next_value >= value - TOLERANCE) && scale > 1e-6 {
+        while (next_value.is_nan() || next_value < value - TOLERANCE) && scale > 1e-6 {
             scale /= 2.0;
             next = &beta + &step * scale;
             next_value = penalised(&next);

@@ -1,5 +1,7 @@
 //! q102: principal components.
 
+#![allow(clippy::indexing_slicing, reason = "elements of matrices, by loops over their own dimensions")]
+
 use muster_engine::prelude::*;
 use muster_kernel_numeric::{dist, table};
 

@@ -8,7 +8,7 @@ pub(crate) fn indices(values: &[f64], period: usize, factors: bool) -> Vec<f64> 
     let n = values.len();
     let mut seen: Vec<Vec<f64>> = vec![Vec::new(); period];
     let half = period / 2;
-    let even = period % 2 == 0;
+    let even = period.is_multiple_of(2);
     for at in half..n.saturating_sub(half) {
         let Some(window) = values.get(at - half..=at + half) else { continue };
         let mut total = summary::sum(window.iter().copied());

@@ -59,7 +59,7 @@ pub(crate) fn decompose(values: &[f64], period: usize, robust: bool) -> Result<C
     if period < 2 || values.len() / 2 < period {
         return Err(Failure::invalid(&["period"], "must be from 2 to half of the number of values"));
     }
-    let odd = |n: usize| if n % 2 == 0 { n + 1 } else { n };
+    let odd = |n: usize| if n.is_multiple_of(2) { n + 1 } else { n };
     let trend = odd((1.5 * period as f64 / (1.0 - 1.5 / SEASONAL as f64)).ceil() as usize);
     let low_pass = odd(period + 1);
     let jump = |window: usize| if values.len() * trend > EXACT_WORK { window.div_ceil(10) } else { 1 };

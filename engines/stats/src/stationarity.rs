@@ -1,5 +1,7 @@
 //! Tests of stationarity (q99).
 
+#![allow(clippy::indexing_slicing, reason = "elements of matrices, by loops over their own dimensions")]
+
 use muster_kernel_numeric::regress::{least_squares, nested_rss};
 use muster_kernel_numeric::{dist, summary};
 

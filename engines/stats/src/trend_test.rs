@@ -86,7 +86,7 @@ pub fn run(input: Input, _: &Context) -> Result<Output, Failure> {
     let per_step = summary::median_sorted(&test.slopes);
     if input.correction == Correction::HamedRao {
         test.variance *= hamed_rao(&values, &times, per_step, input.alpha);
-        if !(test.variance > 0.0) {
+        if test.variance.is_nan() || test.variance <= 0.0 {
             let problem = "the autocorrelation leaves no effective sample; use no correction";
             return Err(Failure::no_answer(NoAnswer::OutsideValidity, problem));
         }

@@ -1,5 +1,7 @@
 //! Weighted least squares by Householder QR of centred and scaled columns.
 
+#![allow(clippy::indexing_slicing, reason = "elements of matrices, by loops over their own dimensions")]
+
 use nalgebra::{DMatrix, DVector};
 
 /// A column counts as a combination of the others if less than this share of its length is left beside them. Filip's

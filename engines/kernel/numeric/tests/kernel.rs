@@ -140,7 +140,7 @@ fn dependent_columns_are_refused() {
     assert_eq!(least_squares(&y, &[a.clone(), b], None, true).err(), Some(FitError::Singular(1)));
     assert_eq!(least_squares(&y, &[vec![5.0; 10]], None, true).err(), Some(FitError::Singular(0)));
     assert_eq!(least_squares(&[1.0], &[], None, true).err(), Some(FitError::TooFew));
-    let fit = least_squares(&y, &[a.clone()], None, true).unwrap();
+    let fit = least_squares(&y, std::slice::from_ref(&a), None, true).unwrap();
     let nested = nested_rss(&y, &[a]).unwrap();
     close(*nested.last().unwrap(), fit.rss, 1e-12);
     close(fit.leverage.iter().sum::<f64>(), 2.0, 1e-12);
