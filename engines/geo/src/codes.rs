@@ -138,7 +138,7 @@ pub(crate) mod pluscode {
         let (front, back) = code.split_once('+')?;
         let padded = front.trim_end_matches('0');
         let padding = front.len() - padded.len();
-        if front.len() != SEPARATOR_AT || padding % 2 != 0 || padded.is_empty() || back.len() == 1 {
+        if front.len() != SEPARATOR_AT || !padding.is_multiple_of(2) || padded.is_empty() || back.len() == 1 {
             return None;
         }
         if (padding > 0 && !back.is_empty()) || padded.len() + back.len() > LONGEST {
@@ -150,7 +150,7 @@ pub(crate) mod pluscode {
         let (mut lat_unit, mut lon_unit) = (20 * 20 * LAT_UNITS, 20 * 20 * LON_UNITS);
         for (at, digit) in digits.into_iter().enumerate() {
             if at < PAIRS {
-                if at % 2 == 0 {
+                if at.is_multiple_of(2) {
                     lat_unit /= 20;
                     lat += digit * lat_unit;
                 } else {
@@ -184,7 +184,7 @@ pub(crate) mod pluscode {
         if at == SEPARATOR_AT {
             return decode(&code).map(|_| code);
         }
-        let near = near.filter(|_| at < SEPARATOR_AT && at % 2 == 0)?;
+        let near = near.filter(|_| at < SEPARATOR_AT && at.is_multiple_of(2))?;
         let missing = SEPARATOR_AT - at;
         // Side of the area that the missing digits name.
         let side = 20_f64.powi(2 - i32::try_from(missing / 2).ok()?);
@@ -232,7 +232,7 @@ pub(crate) mod maidenhead {
 
     pub(crate) fn decode(code: &str) -> Option<Cell> {
         let code = code.as_bytes();
-        if code.is_empty() || code.len() % 2 != 0 || code.len() > 10 {
+        if code.is_empty() || !code.len().is_multiple_of(2) || code.len() > 10 {
             return None;
         }
         let (mut west, mut south, mut width, mut height) = (-180.0, -90.0, 360.0, 180.0);

@@ -141,7 +141,7 @@ fn sweeps(input: &Input, corner: earth::LatLon) -> Result<(earth::LatLon, Plan),
     let (start, _) = earth::direct(start, side, spacing / 2.0);
     let mut plan = Plan::new();
     for sweep in 0..count as usize {
-        let back = if sweep % 2 == 0 { 0.0 } else { 180.0 };
+        let back = if sweep.is_multiple_of(2) { 0.0 } else { 180.0 };
         plan.push((turned(course, back), leg - spacing));
         if sweep + 1 < count as usize {
             plan.push((side, spacing));

@@ -52,7 +52,7 @@ pub(crate) fn read(content: &str) -> Result<Vec<Feature>, String> {
 /// Numbers stay numbers where that loses nothing.
 fn value(text: &str) -> Value {
     match serde_json::from_str::<Value>(text) {
-        Ok(value) if value.is_number() && value.to_string() == text => value,
+        Ok(Value::Number(number)) if number.to_string() == text => Value::Number(number),
         _ if text.is_empty() => Value::Null,
         _ => text.into(),
     }

@@ -50,7 +50,7 @@ pub fn mgrs(position: LatLon, digits: u8) -> String {
     } else {
         let set = usize::from(zone - 1) % 3 * 8;
         let column = letter(LETTERS, set + (column as usize).saturating_sub(1));
-        let shift = if zone % 2 == 0 { 5 } else { 0 };
+        let shift = if zone.is_multiple_of(2) { 5 } else { 0 };
         let row = letter(LETTERS, (row as usize + shift) % ROWS);
         format!("{zone:02}{}{}{}", char::from(band(position.lat)), char::from(column), char::from(row))
     };
@@ -76,7 +76,7 @@ pub fn parse_mgrs(text: &str) -> Option<(LatLon, f64)> {
     let (number, rest) = text.split_at_checked(count)?;
     let [first, column, row, digits @ ..] = rest else { return None };
     let half = digits.len() / 2;
-    if digits.len() % 2 != 0 || half > 11 || !digits.iter().all(u8::is_ascii_digit) {
+    if !digits.len().is_multiple_of(2) || half > 11 || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
     let side = SQUARE_M / 10_f64.powi(half as i32);
@@ -116,7 +116,7 @@ fn utm_square(zone: u8, band: u8, column: u8, row: u8) -> Option<Grid> {
     let index = place(BANDS, band)?;
     let set = usize::from(zone - 1) % 3 * 8;
     let column = place(LETTERS, column)?.checked_sub(set).filter(|column| *column < 8)? + 1;
-    let shift = if zone % 2 == 0 { 5 } else { 0 };
+    let shift = if zone.is_multiple_of(2) { 5 } else { 0 };
     let row = (place(LETTERS, row).filter(|row| *row < ROWS)? + ROWS - shift) % ROWS;
     let lowest = f64::from(*BAND_NORTHING.get(index)?) * SQUARE_M;
     let mut northing = row as f64 * SQUARE_M;

@@ -119,7 +119,7 @@ fn parse_degrees(text: &str) -> Result<(LatLon, Notation), String> {
     let mut angles = angles(&tokens);
     if angles.len() == 1 {
         let parts = angles.first().map(|angle| angle.parts.clone()).unwrap_or_default();
-        if parts.len() % 2 == 0 && parts.len() <= 6 && !parts.is_empty() {
+        if parts.len().is_multiple_of(2) && parts.len() <= 6 && !parts.is_empty() {
             let (one, other) = parts.split_at(parts.len() / 2);
             let negative = angles.first().is_some_and(|angle| angle.negative);
             angles = vec![
