@@ -39,10 +39,9 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         Operation::Sign => {
             let key = SigningKey::from_bytes(&bytes("secret_key", input.secret_key)?);
             let data = input.data.ok_or_else(|| Failure::invalid(&["data"], "is needed to sign"))?;
-            if let Some(public) = input.public_key {
-                if public.0 != key.verifying_key().to_bytes() {
-                    return Err(Failure::invalid(&["public_key"], "is not that of the secret key"));
-                }
+            let public = input.public_key.filter(|public| public.0 != key.verifying_key().to_bytes());
+            if public.is_some() {
+                return Err(Failure::invalid(&["public_key"], "is not that of the secret key"));
             }
             Ok(output(&key.verifying_key(), Some(key.sign(&data.0)), None))
         }

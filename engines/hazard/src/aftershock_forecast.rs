@@ -61,7 +61,7 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     let mut forecast = Vec::with_capacity(input.magnitudes_mw.len());
     for (at, magnitude) in input.magnitudes_mw.iter().enumerate() {
         let expected = 10_f64.powf(input.a + input.b * (input.mainshock_mw - magnitude)) * time;
-        if !(expected <= MAX_EXPECTED) {
+        if expected > MAX_EXPECTED {
             return Err(Failure::invalid(
                 &["magnitudes", &at.to_string()],
                 "gives more aftershocks than can be counted",

@@ -128,7 +128,7 @@ fn truncated(concentration: f64, steps: f64) -> f64 {
 fn index(pollutant: &str, concentration: f64, cx: &Context) -> u16 {
     let of_it = || BREAKPOINTS.iter().filter(|breakpoint| breakpoint.pollutant == pollutant);
     let within = of_it().find(|breakpoint| concentration <= breakpoint.high + 1e-9);
-    let Some(at) = within.or_else(|| of_it().last()) else { return 0 };
+    let Some(at) = within.or_else(|| of_it().next_back()) else { return 0 };
     if within.is_none() {
         let more = match pollutant {
             "o3_8h" => "above 0.200 ppm the index comes from the 1-hour concentration; at least 300",

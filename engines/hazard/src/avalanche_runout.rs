@@ -109,11 +109,11 @@ fn check(profile: &[Point]) -> Result<(), Failure> {
         return Err(Failure::invalid(&["profile"], "must have three points or more"));
     }
     for (at, pair) in profile.windows(2).enumerate() {
-        if let [before, point] = pair {
-            if point.distance_m <= before.distance_m {
-                let message = "must be above that of the point before";
-                return Err(Failure::invalid(&["profile", &(at + 1).to_string(), "distance"], message));
-            }
+        if let [before, point] = pair
+            && point.distance_m <= before.distance_m
+        {
+            let message = "must be above that of the point before";
+            return Err(Failure::invalid(&["profile", &(at + 1).to_string(), "distance"], message));
         }
     }
     let outside = |point: &Point| point.distance_m.abs() > 1e6 || point.height_m.abs() > 1e4;

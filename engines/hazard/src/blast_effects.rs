@@ -97,7 +97,7 @@ const CORNERS: usize = 72;
 
 fn polynomial(quantity: &str, z: f64) -> f64 {
     let of_it = || PIECES.iter().filter(|piece| piece.quantity == quantity);
-    let Some(piece) = of_it().find(|piece| z <= piece.upto).or_else(|| of_it().last()) else { return f64::NAN };
+    let Some(piece) = of_it().find(|piece| z <= piece.upto).or_else(|| of_it().next_back()) else { return f64::NAN };
     let x = z.ln();
     piece.coefficients.iter().rev().fold(0.0, |sum, coefficient| sum * x + coefficient).exp()
 }

@@ -170,12 +170,12 @@ fn body(groups: &mut Groups<'_>, output: &mut Output, unread: &mut Vec<String>, 
 
 /// Temperature, dew point and pressure.
 fn measured(group: &str, output: &mut Output) -> bool {
-    if let Some((temperature, dew_point)) = group.split_once('/').filter(|(first, _)| *first != "//") {
-        if let Some(temperature) = celsius(temperature) {
-            output.temperature_deg_c = Some(temperature);
-            output.dew_point_deg_c = celsius(dew_point);
-            return true;
-        }
+    if let Some((temperature, dew_point)) = group.split_once('/').filter(|(first, _)| *first != "//")
+        && let Some(temperature) = celsius(temperature)
+    {
+        output.temperature_deg_c = Some(temperature);
+        output.dew_point_deg_c = celsius(dew_point);
+        return true;
     }
     let pressure = match group.split_at_checked(1) {
         Some(("Q", digits)) if digits.len() == 4 => whole(digits),
