@@ -67,9 +67,9 @@ pub(super) fn not_needed(approval: &str) -> Error {
 pub struct Cleared {
     expect: Vec<Precondition>,
     ops: Vec<Op>,
-    approval: Option<String>,
+    pub(super) approval: Option<String>,
     /// Whether a guarded command was executed at once because there is no quorum yet.
-    alone: bool,
+    pub(super) alone: bool,
 }
 
 impl Cleared {
