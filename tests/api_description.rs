@@ -65,12 +65,14 @@ fn example((path, method): (String, String), key_id: &str) -> Route {
     let path = match path.as_str() {
         "/v1/models/{id}" => path.replace("{id}", "alpha"),
         "/openapi/engines/{file}" => path.replace("{file}", "data.json"),
+        "/api/v1/governance/audit/log/{path}" => path.replace("{path}", "checkpoint"),
         "/docs/assets/{file}" => path.replace("{file}", "swagger-ui.css"),
         _ if path.contains("{ch}") => path.replace("{ch}", "system"),
         // A long poll for a command or a job.
         "/api/v1/device/commands/next" | "/api/v1/device/jobs/next" => format!("{path}?wait_s=0"),
+        _ if path.contains("{seq}") => path.replace("{seq}", "0"),
         // Any other name refers to something that does not exist: 404 is allowed.
-        _ => ["{id}", "{sid}", "{key}", "{owner}"].iter().fold(path, |path, name| path.replace(name, key_id)),
+        _ => ["{id}", "{sid}", "{key}", "{owner}", "{user}"].iter().fold(path, |path, name| path.replace(name, key_id)),
     };
     assert!(!path.contains('{'), "no example for {path}");
     (path, Method::from_bytes(method.to_uppercase().as_bytes()).unwrap())

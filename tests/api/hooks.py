@@ -19,6 +19,9 @@ NAMES = {
     "/api/v1/keys/{id}": KEY_ID,
     "/api/v1/keys/{id}/rotate": KEY_ID,
     "/api/v1/governance/compliance/{id}": "AC-5",
+    "/api/v1/governance/audit/{seq}": 0,
+    "/api/v1/governance/audit/{seq}/proof": 0,
+    "/api/v1/governance/audit/log/{path}": "checkpoint",
 }
 CHAT_MESSAGES = [{"role": "user", "content": "Hello?"}]
 CHATS = {
