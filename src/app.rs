@@ -358,7 +358,14 @@ impl App {
             agency
                 .upkeep(&feed, &clock, &watched)
                 .into_iter()
-                .chain([snapshots, refusal_counts(&refusals), oversight::closing(&closes), memory.upkeep(), medical.upkeep(), medical.sweeping()])
+                .chain([
+                    snapshots,
+                    refusal_counts(&refusals),
+                    oversight::closing(&closes),
+                    memory.upkeep(),
+                    medical.upkeep(),
+                    medical.sweeping(),
+                ])
                 .collect(),
         );
         // While there is no quorum the settings file is the policy; whether there is one is known by now.

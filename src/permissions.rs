@@ -30,7 +30,9 @@ const fn role_summary(role: Role) -> &'static str {
         Role::SuperAdmin => "backups, trust anchors, and keys that grant more than the caller has",
         Role::Auditor => "reads all tasks",
         Role::Security => "decides on approvals as `security`",
-        Role::Operations => "reads and controls all tasks; fetches encrypted backups; decides on approvals as `operations`",
+        Role::Operations => {
+            "reads and controls all tasks; fetches encrypted backups; decides on approvals as `operations`"
+        }
     }
 }
 

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::{
-    approvals, audit, backup, doctor, engine, firmware, keys, login, medical, models, monitor, restore, service_accounts,
-    signing, simulate, teams, users, verify,
+    approvals, audit, backup, doctor, engine, firmware, keys, login, medical, models, monitor, restore,
+    service_accounts, signing, simulate, teams, users, verify,
 };
 
 /// One server for a disaster network, an AI platform and an agent platform.

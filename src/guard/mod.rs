@@ -32,8 +32,8 @@ pub use access::{
     AuditRead, Backups, Callers, ChatA, ChatAgent, ChatB, DeviceOrPerson, DevicesCommand, DevicesRead, DevicesWrite,
     EnginesRead, EnginesRun, FirmwareApprove, FirmwareExecute, FirmwareRead, FirmwareWrite, IncidentsRead,
     IncidentsWrite, Listening, MedicalCancer, MedicalChat, MedicalConversations, MedicalProtocols, MedicalStatus,
-    MemoryForget, MemoryUse, Meter, MetricsRead, ModelsA, ModelsB, PolicyWrite, SigningKeysRotate,
-    Status, SuperAdmin, TrustAnchorsWrite, UsersRead, UsersWrite,
+    MemoryForget, MemoryUse, Meter, MetricsRead, ModelsA, ModelsB, PolicyWrite, SigningKeysRotate, Status, SuperAdmin,
+    TrustAnchorsWrite, UsersRead, UsersWrite,
 };
 use admit::Metering;
 pub(crate) use admit::refused;

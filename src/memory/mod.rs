@@ -9,7 +9,9 @@ use actix_rt::{Arbiter, ArbiterHandle};
 use muster_core::Clock;
 use muster_core::supervise::Tree;
 use muster_core::upkeep::PeriodicJob;
-use muster_memory::{IndexOptions, IndexStats, Indexes, Memory, MemoryOptions, MemorySettings, last_change, stored_entries};
+use muster_memory::{
+    IndexOptions, IndexStats, Indexes, Memory, MemoryOptions, MemorySettings, last_change, stored_entries,
+};
 use muster_models::LocalEmbedder;
 use muster_store::StoreHandle;
 

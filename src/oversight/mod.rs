@@ -69,8 +69,7 @@ impl Oversight {
     /// # Errors
     /// The controls, which are part of the program, are not valid.
     pub(crate) fn start(dependencies: Dependencies<'_>, closes: Closes) -> Result<Self, StartError> {
-        let Dependencies { store, clock, live, health, audit, standing, governance, policy, publisher } =
-            dependencies;
+        let Dependencies { store, clock, live, health, audit, standing, governance, policy, publisher } = dependencies;
         let deploys = Deploys::new(store, clock, Some(publisher));
         let sources = Sources {
             live: live.clone(),

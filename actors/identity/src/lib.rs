@@ -35,5 +35,6 @@ pub use throttle::LoginRates;
 pub use tokens::{Credential, IssuedTokens};
 pub use user_key::{scopes, user_key};
 pub use users::{
-    Independence, Makers, NewServiceAccount, NewUser, People, ServiceAccountPatch, ServiceCredential, UserPatch, UserRecord,
+    Independence, Makers, NewServiceAccount, NewUser, People, ServiceAccountPatch, ServiceCredential, UserPatch,
+    UserRecord,
 };

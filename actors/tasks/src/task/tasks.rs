@@ -356,11 +356,8 @@ impl Tasks {
         }
         let threshold = self.options.standing.get().threshold(GuardedAction::TasksKill);
         let many = control.verb == Verb::Kill && u64::try_from(matched).unwrap_or(u64::MAX) > threshold;
-        let of_others = if many {
-            matched.saturating_sub(self.handle.control_within(CALL_LIMIT, own).await?.len())
-        } else {
-            0
-        };
+        let of_others =
+            if many { matched.saturating_sub(self.handle.control_within(CALL_LIMIT, own).await?.len()) } else { 0 };
         self.clear_kill(u64::try_from(of_others).unwrap_or(u64::MAX), threshold, requester, permit).await?;
         for chunk in ids.chunks(BULK_CHUNK) {
             outcomes.extend(self.control_chunk(chunk, &control, requester).await?);
