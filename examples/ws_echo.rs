@@ -64,7 +64,11 @@ async fn serve(port: u16, folder: &Path) -> Result<(), String> {
     let mut config = config::parse(text, "echo", std::iter::empty()).map_err(|error| error.to_string())?;
     config.store.path = folder.join("store");
     let source = Source::fixed(&config);
-    let first = InitialCredentials { key: None, password: Some("ws-echo-first-administrator".to_owned()) };
+    let first = InitialCredentials {
+        key: None,
+        password: Some("ws-echo-first-administrator".to_owned()),
+        ..InitialCredentials::default()
+    };
     let app = App::start(config, source, first).await.map_err(|error| error.to_string())?;
     let admission = Arc::clone(&app.sockets.admission);
     let sockets = Sockets::new(app.feed.clone(), app.clock.clone(), admission, options(&app));
