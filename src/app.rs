@@ -15,7 +15,7 @@ use muster_feed::{AGENTS, DISASTER, Feed};
 use muster_gateway::Chain;
 use muster_governance::Governance;
 use muster_governance::policy::PolicyService;
-use muster_identity::keys::{KeyActorOptions, Keys, Token};
+use muster_identity::keys::{KeyActorOptions, Keys};
 use muster_identity::{DeviceDirectory, Identity, IdentityOptions, Independence};
 use muster_limits::ledger::{Ledger, LedgerOptions};
 use muster_limits::{Options as LimiterOptions, RateLimiter};
@@ -37,6 +37,8 @@ use crate::config::{Config, Source};
 use crate::disaster::{Dependencies, Disaster, DisasterCommands};
 use crate::governance::{self, GovernanceDependencies};
 use crate::images::Images;
+pub use crate::initial::{InitialCredentials, StartError, StoreRef};
+pub(crate) use crate::initial::{failed, first_key};
 use crate::live::{Live, LiveReader};
 use crate::media::MediaParts;
 use crate::media::translate::Translators;
@@ -46,37 +48,11 @@ use crate::otel::Otel;
 use crate::oversight::{self, Oversight};
 use crate::part_options::feed_options;
 pub use crate::part_options::{identity_options, model_options, store_options};
-use crate::snapshots;
 use crate::system_events::{EventSources, SystemEvents};
 use crate::telemetry::Metrics;
 use crate::tls::Certificate;
 use crate::ws::{FeedAuthenticator, Sockets};
-use crate::{private_files, probes, provider_setup};
-
-/// Why the server cannot start, and how to fix it.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct StartError(pub String);
-
-pub(crate) fn failed(what: &str) -> impl Fn(&dyn std::fmt::Display) -> StartError + '_ {
-    move |error| StartError(format!("{what}: {error}"))
-}
-
-/// Values for an empty store that replace the random ones.
-#[derive(Default)]
-pub struct InitialCredentials {
-    pub key: Option<Token>,
-    /// Password of the administrator.
-    pub password: Option<String>,
-    /// Why an audit log that does not continue what was signed is accepted.
-    pub accept_rollback: Option<String>,
-}
-
-impl std::fmt::Debug for InitialCredentials {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("InitialCredentials")
-    }
-}
+use crate::{private_files, probes, provider_setup, snapshots};
 
 /// The shared state of all request handlers.
 #[derive(Debug)]
@@ -138,23 +114,6 @@ pub struct App {
     /// Permits some encrypted copies of backups at one time.
     pub(crate) backup_copies: Arc<Semaphore>,
     arbiters: Vec<Arbiter>,
-}
-
-/// The store behind its trait.
-#[derive(Clone)]
-pub struct StoreRef(pub StoreHandle);
-
-impl std::fmt::Debug for StoreRef {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("StoreRef").field(&self.0.stats()).finish()
-    }
-}
-
-impl std::ops::Deref for StoreRef {
-    type Target = StoreHandle;
-    fn deref(&self) -> &StoreHandle {
-        &self.0
-    }
 }
 
 impl App {
@@ -538,14 +497,4 @@ async fn examine_sandbox(config: &Config) -> Result<SandboxStatus, StartError> {
         }
         None => Ok(status),
     }
-}
-
-/// Creates the first API key of an empty store and returns its text if it was generated.
-async fn first_key(keys: &Keys, bootstrap: Option<Token>) -> Result<Option<String>, StartError> {
-    if keys.count() > 0 {
-        return Ok(None);
-    }
-    let is_configured = bootstrap.is_some();
-    let made = keys.create_first(bootstrap).await.map_err(|error| failed("the first API key")(&error))?;
-    Ok((!is_configured).then(|| made.key.reveal()))
 }

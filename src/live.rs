@@ -313,6 +313,11 @@ mod tests {
                     table.insert("provider".to_owned(), Toml::from(vec![provider]));
                     set(&mut table, &["medical", "providers"].map(str::to_owned), vec!["other"].into());
                 }
+                if name == "governance.witnesses" {
+                    // A cosignature key with the public key of RFC 8037.
+                    let witness = "url = \"https://w.example\"\nvkey = \"w.example+4a98ebc3+BNdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea\"";
+                    set(&mut table, &path, vec![Toml::from(toml::from_str::<Table>(witness).unwrap())].into());
+                }
                 parse(&table).ok().filter(|new| *new != old)
             });
             let new = changed.unwrap_or_else(|| panic!("{name}: none of the values is accepted"));

@@ -40,7 +40,7 @@ use crate::schema::{Flattened, NamedData, records};
 struct Base;
 
 /// The tags, in the order in which readers list them.
-const TAGS: [(&str, &str); 21] = [
+const TAGS: [(&str, &str); 22] = [
     ("incidents", "Incidents: reports, state transitions, notes, resources and the timeline"),
     ("alerts", "Alerts by the Common Alerting Protocol (CAP 1.2): publication, confirmation, import and export"),
     ("devices", "Devices: registration, state, telemetry, commands and credentials"),
@@ -63,6 +63,7 @@ const TAGS: [(&str, &str); 21] = [
     ("memory", "Semantic memory: entries with versions, searched by words and by meaning"),
     ("keys", "API keys and their usage"),
     ("admin", "Administration: backup and settings"),
+    ("governance", "Governance: approvals, the audit log, policy, financials, compliance and deployments"),
     ("status", "State of the server and its metrics"),
     ("health", "Health checks for load balancers and orchestrators"),
 ];

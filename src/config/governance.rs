@@ -143,7 +143,7 @@ mod tests {
         );
         let rule = "veto = 'forbid (principal, action, resource) when { context.blasts > 1 };'";
         let why = refused(rule);
-        assert!(why.starts_with("governance.veto: rule policy0: ") && why.contains("blasts"), "{why}");
+        assert!(why.starts_with("governance.veto: rule policy0, line 1: ") && why.contains("blasts"), "{why}");
         assert!(toml::from_str::<Governance>("[guards.\"all\"]").is_err());
     }
 }

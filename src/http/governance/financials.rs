@@ -15,8 +15,8 @@ use crate::app::App;
 use crate::error::HttpError;
 use crate::error::sets::{Agent, ReadErrors};
 use crate::guard::{AuditRead, Queried};
-use crate::http::usage::{Sums, day};
 use crate::month_budget::MonthBudget;
+use crate::usage_sums::{Sums, day};
 
 /// Default number of days.
 const DEFAULT_DAYS: u32 = 30;
