@@ -30,7 +30,7 @@ pub struct Sums {
 }
 
 /// Converts billionths of a US dollar.
-pub(crate) fn usd(nanos: u64) -> f64 {
+fn usd(nanos: u64) -> f64 {
     nanos as f64 / 1e9
 }
 

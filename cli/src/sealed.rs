@@ -194,7 +194,7 @@ impl BackupFile {
         let signed = is_signed(&beginning);
         let whole: Box<dyn Read> = Box::new(Cursor::new(beginning).chain(reader));
         match (signed, &self.trust) {
-            (true, trust) => Ok(Content::Signed(SignedReader::new(whole, trust)?)),
+            (true, trust) => Ok(Content::Signed(Box::new(SignedReader::new(whole, trust)?))),
             (false, Trust::Anybody) => Ok(Content::Unsigned(whole)),
             (false, Trust::Keys(_)) => Err(SignatureError::NotSigned.into()),
         }
@@ -259,7 +259,7 @@ impl OpenError {
 
 /// The decrypted content of a backup.
 enum Content {
-    Signed(SignedReader<Box<dyn Read>>),
+    Signed(Box<SignedReader<Box<dyn Read>>>),
     /// A backup of an earlier version.
     Unsigned(Box<dyn Read>),
 }
@@ -271,7 +271,7 @@ impl BackupSource for BackupFile {
 
     fn open(&self) -> Result<Box<dyn Read>, StoreError> {
         match self.content() {
-            Ok(Content::Signed(reader)) => Ok(Box::new(reader)),
+            Ok(Content::Signed(reader)) => Ok(reader),
             Ok(Content::Unsigned(reader)) => Ok(reader),
             Err(error) => {
                 let message = format!("{}: {error}", self.path.display());

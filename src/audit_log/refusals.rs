@@ -7,7 +7,7 @@ use std::time::Duration;
 use muster_audit::Audit;
 use muster_core::audit::{AuditEntry, Outcome};
 use muster_core::{Clock, Millis};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 /// Kinds that are counted at one time; of further ones only their number is.
@@ -96,7 +96,7 @@ impl Refusals {
     fn close(&self, counts: &mut Counts, now: Millis) {
         let Counts { kinds, others, .. } = std::mem::replace(counts, Counts { since: now, ..Counts::default() });
         let mut repeated: Vec<_> = kinds.into_iter().filter(|(_, count)| *count > 0).collect();
-        repeated.sort_by(|a, b| b.1.cmp(&a.1));
+        repeated.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         // What does not fit the queue of entries is counted together.
         let rest: u64 = repeated.split_off(repeated.len().min(QUEUE / 2)).iter().map(|(_, count)| count).sum();
         for (kind, count) in repeated {
@@ -119,13 +119,14 @@ impl Refusals {
 /// The entry of the first refusal of a kind, or of how many more there were.
 fn entry(now: Millis, kind: &RefusalKind, more: Option<u64>) -> AuditEntry {
     let resource = format!("{} {}", kind.method, kind.route);
-    let mut details = json!({ "status": kind.status });
+    let mut details = Map::from_iter([("status".to_owned(), json!(kind.status))]);
     if let Some(network) = &kind.network {
-        details["network"] = network.as_str().into();
+        details.insert("network".to_owned(), network.as_str().into());
     }
     if let Some(more) = more {
-        details["more"] = more.into();
+        details.insert("more".to_owned(), more.into());
     }
+    let details = Value::Object(details);
     let actor = kind.actor.as_deref().unwrap_or("anonymous");
     AuditEntry::new(now, actor, "request.refused", &resource, details).with_outcome(Outcome::Refused)
 }

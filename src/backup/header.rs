@@ -19,7 +19,7 @@ pub fn new_header(config: &Config, note: Option<String>, now: Millis) -> Result<
     let keys = LogKeys::open(&config.store.path.join("signing"), now).map_err(|error| error.to_string())?.keys;
     let name = config.governance.log_name().unwrap_or_else(|| keys.instance());
     let mut header = Header::new(keys.instance(), &name, 1, now.rfc3339());
-    if let Some((note, checkpoint)) = note.and_then(|note| parsed(note))
+    if let Some((note, checkpoint)) = note.and_then(parsed)
         && let Some((name, generation)) = checkpoint.origin.rsplit_once("/audit/")
         && let Ok(generation) = generation.parse()
         && is_signed_by(&keys, &note, &checkpoint.origin, now)

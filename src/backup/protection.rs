@@ -44,7 +44,7 @@ impl Protection {
     pub fn begin<W: Write>(&self, to: W) -> Result<ProtectedWriter<W>, SealError> {
         Ok(match self {
             Self::Recipients(recipients) => ProtectedWriter::Recipients(AgeWriter::new(to, recipients)?),
-            Self::Passphrase(passphrase) => ProtectedWriter::Passphrase(SealWriter::new(to, passphrase)?),
+            Self::Passphrase(passphrase) => ProtectedWriter::Passphrase(Box::new(SealWriter::new(to, passphrase)?)),
         })
     }
 }
@@ -53,7 +53,7 @@ impl Protection {
 #[derive(Debug)]
 pub enum ProtectedWriter<W: Write> {
     Recipients(AgeWriter<W>),
-    Passphrase(SealWriter<W>),
+    Passphrase(Box<SealWriter<W>>),
 }
 
 impl<W: Write> ProtectedWriter<W> {

@@ -33,7 +33,7 @@ pub(super) fn run(args: &ServeArgs) -> Result<(), String> {
 }
 
 async fn serve(config: Config, source: Source, first: InitialCredentials) -> Result<(), String> {
-    let app = App::start(config, source, first).await.map_err(|error| error.to_string())?;
+    let app = Box::pin(App::start(config, source, first)).await.map_err(|error| error.to_string())?;
     let (first_key, first_password) = (app.first_key.clone(), app.first_password.clone());
     let server = Server::bind(app).map_err(|error| error.to_string())?;
     let url = server.url();

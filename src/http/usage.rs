@@ -17,7 +17,7 @@ use crate::error::HttpError;
 use crate::error::sets::{Agent, ReadErrors};
 use crate::guard::{Queried, Status, caller_of};
 use crate::month_budget::MonthBudget;
-use crate::usage_sums::{Sums, day, usd};
+use crate::usage_sums::{Sums, day};
 
 /// Default number of days.
 const DEFAULT_DAYS: u32 = 30;

@@ -16,7 +16,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "openai_client"))
 
 from server import Muster, settings  # noqa: E402
 
-SETTINGS = settings(llm={"model": "none"}) + "\n[auth]\nargon2_memory_kib = 64\nargon2_passes = 1\n"
+# No veto: by default a session without a key of its own requests nothing of high risk.
+SETTINGS = settings(llm={"model": "none"}) + """
+[auth]
+argon2_memory_kib = 64
+argon2_passes = 1
+[governance]
+veto = "permit (principal, action, resource);"
+"""
 PASSWORD = "correct horse battery staple"
 G = "/api/v1/governance"
 

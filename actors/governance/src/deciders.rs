@@ -277,8 +277,8 @@ impl GovernanceActor {
         let missing = || Error::new(Kind::NotFound, format!("no delegation in force has the id {id}"));
         let delegation = self.delegations.get(&id).cloned().ok_or_else(missing)?;
         let own = [&delegation.from, &delegation.to].into_iter().any(|party| party == caller.id());
-        if !own && !(caller.is_person() && caller.is_super_admin) && !self.holds_enrolled(&caller, QuorumRole::Security)
-        {
+        let is_super_admin = caller.is_person() && caller.is_super_admin;
+        if !(own || is_super_admin || self.holds_enrolled(&caller, QuorumRole::Security)) {
             return Err(missing());
         }
         self.count_write(caller.id())?;

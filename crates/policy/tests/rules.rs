@@ -1,6 +1,10 @@
 //! The default rules, one by one, and texts that are refused.
 
+#![allow(clippy::unwrap_used, reason = "a test's helpers may fail it")]
+
 use muster_policy::{DEFAULT_RULES, Facts, MAX_RULES, MAX_TEXT, NO_PERMIT, PolicyError, Rules, Veto, compile};
+
+type Change = fn(&mut Facts);
 
 /// A critical request that no default rule forbids.
 fn facts() -> Facts {
@@ -41,7 +45,7 @@ fn the_default_rules_fit_the_schema_without_a_warning() {
 fn each_default_rule_hits_past_its_bound_and_not_at_it() {
     let default = rules(DEFAULT_RULES);
     assert_eq!(hit(&default, &facts()), [""; 0]);
-    let cases: [(&str, fn(&mut Facts)); 9] = [
+    let cases: [(&str, Change); 9] = [
         ("frozen", |facts| facts.frozen = true),
         ("stale", |facts| facts.bound = false),
         ("stale", |facts| facts.session_s = 43_201),

@@ -21,6 +21,9 @@ const MAX_EXPLAINED: usize = 200;
 /// Maximum number of needs of one call.
 pub const MAX_NEEDS: usize = 4;
 
+/// Receives how far a call has come.
+type OnProgress = Box<dyn Fn(Progress<'_>) + Send>;
+
 /// Context of one call.
 #[derive(Default)]
 pub struct Context {
@@ -32,7 +35,7 @@ pub struct Context {
     asked: Cell<usize>,
     refusal: Option<String>,
     on_stack: Option<Box<dyn Fn(usize) + Send>>,
-    on_progress: Option<Box<dyn Fn(Progress<'_>) + Send>>,
+    on_progress: Option<OnProgress>,
     clock: Option<Box<dyn Fn() -> Duration + Send>>,
 }
 

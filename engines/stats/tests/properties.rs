@@ -1,6 +1,6 @@
 //! Properties that hold for every input: shift, scale and order, and p-values that are uniform under the null.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
 
 use muster_engine::Context;
 use muster_engines_stats::FAMILY;

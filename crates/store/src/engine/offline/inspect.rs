@@ -85,14 +85,14 @@ pub fn inspect_backup(source: &dyn BackupSource, migrations: &[Migration]) -> Re
     Ok(builder.finish())
 }
 
+/// Takes a record of a backup: its tree, its key, the record.
+pub type TakeRecord<'a> = dyn FnMut(Tree, &[u8], &Rec) -> Result<(), StoreError> + 'a;
+
 /// Passes every record of a backup to `take`, in the order of the file: by tree, and within a tree by key.
 ///
 /// # Errors
 /// The backup is damaged or cannot be read, or the error of `take`. What was passed before is not trustworthy then.
-pub fn read_backup(
-    source: &dyn BackupSource,
-    take: &mut dyn FnMut(Tree, &[u8], &Rec) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
+pub fn read_backup(source: &dyn BackupSource, take: &mut TakeRecord<'_>) -> Result<(), StoreError> {
     let mut items = SnapshotReader::of(source)?;
     while let Some(item) = items.next_item()? {
         if let Item::Record(tree, key, rec) = item {
