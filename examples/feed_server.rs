@@ -108,7 +108,7 @@ fn control(port: u16, app: Data<App>) -> io::Result<()> {
 async fn serve(config: Config, control_port: u16) -> Result<(), String> {
     let source = Source::fixed(&config);
     let first = InitialCredentials { key: None, password: Some(PASSWORD.to_owned()), ..InitialCredentials::default() };
-    let app = App::start(config, source, first).await.map_err(|error| error.to_string())?;
+    let app = Box::pin(App::start(config, source, first)).await.map_err(|error| error.to_string())?;
     let server = Server::bind(app).map_err(|error| error.to_string())?;
     control(control_port, server.shared()).map_err(|error| format!("control port: {error}"))?;
     println!("listening on {}", server.url());

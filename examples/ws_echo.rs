@@ -69,7 +69,7 @@ async fn serve(port: u16, folder: &Path) -> Result<(), String> {
         password: Some("ws-echo-first-administrator".to_owned()),
         ..InitialCredentials::default()
     };
-    let app = App::start(config, source, first).await.map_err(|error| error.to_string())?;
+    let app = Box::pin(App::start(config, source, first)).await.map_err(|error| error.to_string())?;
     let admission = Arc::clone(&app.sockets.admission);
     let sockets = Sockets::new(app.feed.clone(), app.clock.clone(), admission, options(&app));
     listen(port, sockets).map_err(|error| error.to_string())?.await.map_err(|error| error.to_string())

@@ -20,7 +20,7 @@ fn backup_header() {
         assert!(!matches!(read, Ok(Ok(_))), "a signature of sevens was accepted");
         assert!(content.len() <= 3 * SIGNATURE);
         let header = match Header::from_bytes(input) {
-            Err(error) => return label(&error.to_string()),
+            Err(error) => return label(error.to_string()),
             Ok(header) => header,
         };
         assert!(read.is_ok(), "the stream has the same header");

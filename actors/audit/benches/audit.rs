@@ -14,7 +14,7 @@ use muster_core::audit::{AuditEntry, OldAuditEntry};
 use muster_core::page::PageParams;
 use muster_core::supervise::Tree as Supervision;
 use muster_core::{Clock, Millis};
-use muster_store::{Batch, Durability, Op, Options, Rec, Record, SledStore, Store, StoreHandle, Tree};
+use muster_store::{Batch, Durability, Op, Options, Rec, Record, SledStore, StoreHandle, Tree};
 use serde_json::json;
 
 const SPAN: Duration = Duration::from_secs(2);
