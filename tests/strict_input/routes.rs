@@ -54,7 +54,7 @@ const ANY_BODY: [(&str, &str); 4] = [
 ];
 
 /// Objects within bodies whose members are the client's own, by the end of their path.
-const FREE: [(&str, &str); 8] = [
+const FREE: [(&str, &str); 11] = [
     ("metadata", "any JSON of the device's owner"),
     ("values", "readings by their names"),
     ("args", "arguments of a device's command"),
@@ -63,6 +63,9 @@ const FREE: [(&str, &str); 8] = [
     ("data", "data of a note"),
     ("details", "texts of a device, by their names"),
     ("public_key", "a JWK: RFC 7517 requires that unknown members are ignored"),
+    ("jwk", "a JWK: RFC 7517 requires that unknown members are ignored"),
+    ("payload", "what an approval is about, any JSON"),
+    ("guards", "settings by the names of actions, which are checked with the policy"),
 ];
 
 fn is_in(path: &str, list: &[(&str, &str)]) -> bool {

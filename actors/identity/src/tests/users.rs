@@ -31,7 +31,10 @@ fn an_admin_assigns_every_role_except_those_of_administrators() {
         let granted = create(NewUser { grants, ..new("g@example.org", UserRole::Viewer) }).await;
         assert_eq!(granted.unwrap_err().kind, Kind::Forbidden, "a grant that the creator lacks");
         let grants = vec![Permission::UsersRead];
-        let granted = create(NewUser { grants, ..new("h@example.org", UserRole::Viewer) }).await.unwrap().user;
+        let granted = create(NewUser { grants: grants.clone(), ..new("h@example.org", UserRole::Viewer) }).await;
+        assert_eq!(granted.unwrap_err().code, Some("approval_required"), "a grant that is guarded");
+        let granted = NewUser { grants, ..new("i@example.org", UserRole::Viewer) };
+        let granted = fixture.identity.create_user(By::System, granted, PASSWORD.to_owned(), None).await.unwrap().user;
         assert!(granted.permissions().has(Permission::UsersRead));
         let reset = fixture.identity.reset_password(by(), top.id.clone(), "a new password".to_owned()).await;
         assert_eq!(reset.unwrap_err().kind, Kind::Forbidden, "the user has more permissions");
