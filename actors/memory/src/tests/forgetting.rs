@@ -62,7 +62,7 @@ fn all_data_of_an_owner_is_deleted_and_of_no_other() {
             2,
             "before and after"
         );
-        let audit = fixture.rows(Rows::Audit);
+        let audit = fixture.rows(Rows::AuditLog);
         let audit: Vec<String> = audit.iter().map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned()).collect();
         assert_eq!(audit.len(), 2);
         assert!(audit[0].contains("memory_forget") && audit[1].contains("\"entries\":150"), "{audit:?}");
@@ -137,7 +137,7 @@ fn forgetting_continues_after_a_crash() {
         test_world::until(|| !rows(&store, Rows::MemoryIds).iter().any(|(key, _)| key.starts_with(b"gone/"))).await;
         assert_deleted(&fixture);
         assert_eq!(fixture.index.kinds(), [owner_deleted()]);
-        let ended = fixture.rows(Rows::Audit).pop().unwrap().1;
+        let ended = fixture.rows(Rows::AuditLog).pop().unwrap().1;
         assert!(String::from_utf8_lossy(&ended).contains("\"entries\":150"), "the count goes on, too");
     });
 }
