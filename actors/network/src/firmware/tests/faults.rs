@@ -188,7 +188,9 @@ fn a_failed_commit_rejects_all_waiting_callers_and_loses_nothing_acknowledged() 
         server.store.hold_commits();
         let key = |seed| {
             let x = PrivateKey::from_seed(&[seed; 32]).public().x();
-            server.firmwares.add_key(x, "b".into(), creator())
+            // Before there is a quorum, only they add one without an approval.
+            let top = By::Person(person("usr_top", UserRole::SuperAdmin));
+            server.firmwares.add_key(x, "b".into(), top)
         };
         let fail = async {
             server.store.held(2).await;

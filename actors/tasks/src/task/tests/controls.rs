@@ -297,8 +297,10 @@ fn a_repeated_request_gets_the_same_reply_and_a_different_body_is_rejected() {
         let fixture = fixture.restart().await;
         let again = Control { verb: Verb::Pause { now: true }, request_id: "r".into(), if_seq: None, reason: None };
         assert_eq!(fixture.tasks.control(&id, again, &fixture.owner).await, one, "and after a restart");
-        let audit =
-            fixture.store.scan(Trees::Audit, &Scan { limit: 100, order: Order::Ascending, ..Scan::default() }).unwrap();
+        let audit = fixture
+            .store
+            .scan(Trees::AuditLog, &Scan { limit: 100, order: Order::Ascending, ..Scan::default() })
+            .unwrap();
         assert_eq!(audit.items.len(), 3, "each control once: the pause, the kill, the refused one");
     });
 }
