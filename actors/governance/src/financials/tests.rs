@@ -186,8 +186,6 @@ fn a_day_with_an_open_hold_waits_because_a_kill_would_charge_it_to_that_day() {
     });
     // The hold is charged to the day on which it was granted, and only then is the day closed.
     life(&disk, |server| async move {
-        // The clock of each life begins anew.
-        tokio::time::advance(2 * DAY + GRACE).await;
         assert_eq!(server.closes.close_due().await.unwrap().len(), 2);
         assert_eq!(server.states().await, [(50, true), (0, true)]);
     });
