@@ -64,7 +64,7 @@ impl Muster {
                 let key = Some(Token::parse(KEY).unwrap());
                 let credentials =
                     InitialCredentials { key, password: Some(PASSWORD.to_owned()), ..InitialCredentials::default() };
-                let app = App::start(config, source, credentials).await.unwrap();
+                let app = Box::pin(App::start(config, source, credentials)).await.unwrap();
                 let server = Server::bind(app).unwrap();
                 let app = server.shared();
                 let killed = app.clone();
