@@ -1,21 +1,18 @@
 """Files of `crates/seal` in the format age v1, read by pyrage and by Debian's `age`, and theirs read by it."""
 
-import os
 import shutil
 import subprocess
-from pathlib import Path
 
+import built_programs
 import pyrage
 import pytest
 
-ROOT = Path(__file__).parents[2]
 SIZES = [0, 1, 65535, 65536, 65537, 131072, 300_000]
 
 
 @pytest.fixture(scope="session")
 def ours():
-    program = Path(os.environ.get("MUSTER_EXAMPLES", ROOT / "target/debug/examples")) / "age_file"
-    assert program.is_file(), f"no {program}: run cargo build -p muster-seal --example age_file"
+    program = built_programs.example("age_file")
 
     def run(*arguments, data):
         return subprocess.run([program, *map(str, arguments)], input=data, capture_output=True, check=False)

@@ -10,12 +10,12 @@ import struct
 import subprocess
 from pathlib import Path
 
+import built_programs
 import nacl.signing
 import pyrage
 import pytest
 import rfc8785
 
-ROOT = Path(__file__).parents[2]
 DOMAIN = b"muster.backup.v1\0"
 
 
@@ -38,9 +38,7 @@ TABLE = [entry(number) for number in range(256)]
 
 @pytest.fixture
 def muster(tmp_path):
-    default = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug/muster"
-    program = Path(os.environ.get("MUSTER_BIN", default)).resolve()
-    assert program.is_file(), f"no {program}: run make test-rust"
+    program = built_programs.muster()
 
     def run(*arguments):
         kept = {name: os.environ[name] for name in ("PATH", "TMPDIR") if name in os.environ}

@@ -2,11 +2,11 @@
 
 import itertools
 import json
-import os
 import random
 import subprocess
 from pathlib import Path
 
+import built_programs
 import cedarpy
 import pytest
 
@@ -32,8 +32,7 @@ ERRING = """permit (principal, action, resource);
 
 @pytest.fixture(scope="session")
 def judge():
-    program = Path(os.environ.get("MUSTER_EXAMPLES", ROOT / "target/debug/examples")) / "policy"
-    assert program.is_file(), f"no {program}: run cargo build -p muster-policy --example policy"
+    program = built_programs.example("policy")
 
     def run(lines):
         text = "".join(json.dumps(line) + "\n" for line in lines)

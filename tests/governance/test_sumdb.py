@@ -11,6 +11,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+import built_programs
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -37,8 +38,7 @@ def sumdb(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def written(tmp_path_factory):
-    program = Path(os.environ.get("MUSTER_EXAMPLES", ROOT / "target/debug/examples")) / "audit_export"
-    assert program.is_file(), f"no {program}: run cargo build -p muster-tlog --example audit_export"
+    program = built_programs.example("audit_export")
 
     def write(entries):
         folder = tmp_path_factory.mktemp(f"written-{entries}") / "log"

@@ -6,13 +6,13 @@ import base64
 import hashlib
 import importlib.util
 import json
-import os
 import random
 import struct
 import subprocess
 import sys
 from pathlib import Path
 
+import built_programs
 import nacl.signing
 import pymerkle
 import pytest
@@ -95,8 +95,7 @@ def export(lines):
 @pytest.fixture
 def verdict(tmp_path, capsys):
     """The verdict of the script; `muster audit verify`, which shares no code with it, must say the same."""
-    muster = os.environ.get("MUSTER_BIN") or ROOT / "target/debug/muster"
-    assert Path(muster).is_file(), f"no {muster}: run make test-rust first"
+    muster = built_programs.muster()
 
     def of_muster(path, arguments, key):
         key = ["--vkey", key] if key else ["--unsigned"] if "--unsigned" not in arguments else []
@@ -371,8 +370,7 @@ def test_help_has_examples_and_standard_input_is_read():
 
 @pytest.fixture(scope="session")
 def written(tmp_path_factory):
-    program = Path(os.environ.get("MUSTER_EXAMPLES", ROOT / "target/debug/examples")) / "audit_export"
-    assert program.is_file(), f"no {program}: run cargo build -p muster-tlog --example audit_export"
+    program = built_programs.example("audit_export")
 
     def write(entries):
         folder = tmp_path_factory.mktemp(f"written-{entries}")

@@ -89,7 +89,7 @@ pub struct Registration {
 }
 
 impl FamilyEngines {
-    /// Registers a family; called by [`family!`](crate::family).
+    /// Registers a family; called by [`family!`](crate::family!).
     pub const fn new(
         name: &'static str,
         catalogue: &'static str,

@@ -1,6 +1,6 @@
 //! The frame of engines: typed functions that clients and agents call.
 //!
-//! What callers are told of an engine stands in `engines/catalogue/<family>.toml` only: number, id, fields in a small
+//! The published definition of an engine is in `engines/catalogue/<family>.toml` only: number, id, fields in a small
 //! type grammar, method, source, example, version, accuracy. The engine's file has the structs of input and output, with
 //! the derives, and the function. [`family!`] joins both by number. The frame checks inputs and fills in defaults before
 //! the function runs.

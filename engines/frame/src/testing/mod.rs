@@ -36,7 +36,7 @@ use crate::grammar::{parse_input, parse_output};
 use crate::wire::{input_differences, output_differences};
 use crate::{Context, Engine, Failure, FamilyEngines, LanguageData, Nature, catalogue};
 
-/// Defines the tests of a family; the argument is the static that [`family!`](crate::family) defines. Engines whose
+/// Defines the tests of a family; the argument is the static that [`family!`](crate::family!) defines. Engines whose
 /// published cases are tests beside their code follow as `; cases_in_code 58, 59`.
 #[macro_export]
 macro_rules! family_tests {
