@@ -245,6 +245,20 @@ mod tests {
         }
     }
 
+    /// Schemas are collected by name: a second type of one name would take the place of the first.
+    #[test]
+    fn each_name_of_a_schema_is_of_one_type() {
+        let mut known = std::collections::BTreeMap::new();
+        for operation in http::operations() {
+            let components = operation.components.iter().flat_map(|components| &components.schemas);
+            for (name, schema) in components {
+                let schema = serde_json::to_value(schema).unwrap();
+                let (path, before) = known.entry(name).or_insert_with(|| (&operation.pattern, schema.clone()));
+                assert_eq!(*before, schema, "{name}: {path} and {}", operation.pattern);
+            }
+        }
+    }
+
     #[test]
     fn each_operation_has_a_short_summary_a_description_and_described_responses() {
         let document = document();

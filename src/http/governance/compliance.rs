@@ -39,7 +39,7 @@ pub struct EvidenceBody {
 
 /// A control and its state.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct ControlBody {
+pub struct ComplianceControl {
     pub id: String,
     pub title: String,
     /// The control in published frameworks.
@@ -56,7 +56,7 @@ pub struct ControlBody {
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ControlList {
-    pub controls: Vec<ControlBody>,
+    pub controls: Vec<ComplianceControl>,
     /// Always null: all controls are on one page.
     pub next_cursor: Option<String>,
 }
@@ -70,7 +70,7 @@ pub struct ComplianceReport {
     pub at: Millis,
     /// Newest signed checkpoint of the audit log, in which the entries are.
     pub checkpoint: Option<String>,
-    pub controls: Vec<ControlBody>,
+    pub controls: Vec<ComplianceControl>,
 }
 
 /// The signature of a report.
@@ -106,7 +106,7 @@ impl From<FoundEvidence> for EvidenceBody {
     }
 }
 
-impl From<ControlState> for ControlBody {
+impl From<ControlState> for ComplianceControl {
     fn from(ControlState { control, status, why, evidence }: ControlState) -> Self {
         Self {
             id: control.id,
@@ -120,8 +120,8 @@ impl From<ControlState> for ControlBody {
     }
 }
 
-async fn all(app: &App) -> Result<Vec<ControlBody>, Error> {
-    Ok(app.oversight.compliance.list().await?.into_iter().map(ControlBody::from).collect())
+async fn all(app: &App) -> Result<Vec<ComplianceControl>, Error> {
+    Ok(app.oversight.compliance.list().await?.into_iter().map(ComplianceControl::from).collect())
 }
 
 /// Returns the number of controls in each state.
@@ -154,12 +154,12 @@ pub async fn list(_guard: Guarded<AuditRead>, app: web::Data<App>) -> Result<web
 /// Returns one control with its evidence.
 #[utoipa::path(get, path = "/api/v1/governance/compliance/{id}", tag = "governance", operation_id = "get_control",
     params(("id" = String, Path, description = "Identifier, such as AC-5")),
-    responses((status = 200, description = "The control", body = ControlBody), CallErrors<Agent>, NotFound<Agent>))]
+    responses((status = 200, description = "The control", body = ComplianceControl), CallErrors<Agent>, NotFound<Agent>))]
 pub async fn get(
     _guard: Guarded<AuditRead>,
     id: web::Path<String>,
     app: web::Data<App>,
-) -> Result<web::Json<ControlBody>, HttpError> {
+) -> Result<web::Json<ComplianceControl>, HttpError> {
     Ok(web::Json(app.oversight.compliance.get(&id).await?.into()))
 }
 
