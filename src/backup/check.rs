@@ -25,7 +25,7 @@ pub fn check_backup(source: &dyn BackupSource, header: &Header) -> Result<Vec<St
     let signed = header.open_checkpoint().map_err(|error| error.to_string())?;
     // A store that no server with a log has opened has records from before it, without an entry.
     let every_record_has_an_entry = signed.is_some();
-    let (mut audit, mut copy, mut problems) = (AuditCheck::new(signed), Copy::default(), Vec::new());
+    let (mut audit, mut copy, mut problems) = (AuditCheck::new(signed), RecordCopy::default(), Vec::new());
     let read = read_backup(source, &mut |tree, key, rec| match tree {
         Tree::AuditLog if problems.is_empty() => {
             if let Err(why) = append(&mut audit, key, rec) {
@@ -71,18 +71,18 @@ fn append(audit: &mut AuditCheck, key: &[u8], rec: &Rec) -> Result<(), String> {
 }
 
 /// A copy of some trees in memory: as many records as there are people, keys and artifacts.
-struct Copy {
+struct RecordCopy {
     store: StoreHandle,
     batch: Batch,
 }
 
-impl Default for Copy {
+impl Default for RecordCopy {
     fn default() -> Self {
         Self { store: Arc::new(MemStore::default()), batch: Batch::default() }
     }
 }
 
-impl Copy {
+impl RecordCopy {
     fn put(&mut self, tree: Tree, key: &[u8], rec: &Rec) -> Result<(), StoreError> {
         self.batch = std::mem::take(&mut self.batch).and_put(tree, key, rec.clone());
         if self.batch.ops.len() >= STEP { self.flush() } else { Ok(()) }

@@ -10,19 +10,23 @@ use crate::config::Config;
 /// What a data folder knows of its instance: the name of its audit log and its keys, of which there may be none yet.
 pub type KnownInstance = (Option<String>, Vec<VerifierKey>);
 
-/// Returns the header of a backup that is made now, and its signers: the keys of the audit log, which are made where there
-/// are none yet. `note` is the newest signed checkpoint in the store.
+/// Returns the header of a backup that is made now, and its signers: the keys of the audit log. `note` is the newest signed
+/// checkpoint in the store.
 ///
 /// # Errors
-/// The keys cannot be read or written.
-pub fn new_header(config: &Config, note: Option<String>, now: Millis) -> Result<(Header, Vec<NoteSigner>), String> {
-    let keys = LogKeys::open(&config.store.path.join("signing"), now).map_err(|error| error.to_string())?.keys;
+/// The name of the log cannot be that of a key.
+pub fn new_header(
+    config: &Config,
+    keys: &LogKeys,
+    note: Option<String>,
+    now: Millis,
+) -> Result<(Header, Vec<NoteSigner>), String> {
     let name = config.governance.log_name().unwrap_or_else(|| keys.instance());
     let mut header = Header::new(keys.instance(), &name, 1, now.rfc3339());
     if let Some((note, checkpoint)) = note.and_then(parsed)
         && let Some((name, generation)) = checkpoint.origin.rsplit_once("/audit/")
         && let Ok(generation) = generation.parse()
-        && is_signed_by(&keys, &note, &checkpoint.origin, now)
+        && is_signed_by(keys, &note, &checkpoint.origin, now)
     {
         header = Header::new(keys.instance(), name, generation, now.rfc3339());
         header.checkpoint = Some(note);

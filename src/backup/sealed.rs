@@ -51,10 +51,10 @@ impl App {
         // The key is derived before commits wait for the snapshot.
         let begun = blocking(move || begin(&folder, &protection)).await?;
         // The checkpoint comes before the snapshot: it must not be newer than the records.
-        let (live, store, now) = (self.live(), self.store.clone(), self.clock.now());
+        let (live, store, now, keys) = (self.live(), self.store.clone(), self.clock.now(), self.audit.keys().clone());
         let setup = blocking(move || {
             let note = newest_signed(|tree, key| store.get(tree, key)).map_err(io::Error::other)?;
-            new_header(&live.config, note, now).map_err(io::Error::other)
+            new_header(&live.config, &keys, note, now).map_err(io::Error::other)
         });
         let (mut header, signers) = setup.await?;
         header.approval = approval;

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 
-use muster_audit::{Verdict, VerifyOptions, newest_signed};
+use muster_audit::{LogKeys, Verdict, VerifyOptions, newest_signed};
 use muster_backup::Header;
 use muster_cli::{
     BackupSetup, CheckedManifest, EngineRunArgs, EngineSampleArgs, EngineWorkerArgs, Finding, KeysCommand,
@@ -111,7 +111,10 @@ impl LocalServer for Server {
 
     fn backup_setup(&self, settings: &Settings, folder: &DataFolder) -> Result<BackupSetup, String> {
         let note = newest_signed(|tree, key| folder.get(tree, key)).map_err(|error| error.to_string())?;
-        let (header, signers) = backup::new_header(&configuration(settings)?, note, Clock::system().now())?;
+        let (config, now) = (configuration(settings)?, Clock::system().now());
+        // Made where there are none yet.
+        let keys = LogKeys::open(&config.store.path.join("signing"), now).map_err(|error| error.to_string())?.keys;
+        let (header, signers) = backup::new_header(&config, &keys, note, now)?;
         Ok(BackupSetup { header, signers })
     }
 
