@@ -1,5 +1,6 @@
 //! The audit log of the server: opened at the start, witnesses over HTTP, the states of records, refusals.
 
+mod entry_query;
 mod refusals;
 
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use muster_store::{StoreError, StoreHandle};
 use muster_tlog::{Hash, VerifierKey};
 use serde_json::Value;
 
+pub use entry_query::EntryQuery;
 pub(crate) use refusals::Refusals;
 
 use crate::config::Config;

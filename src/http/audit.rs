@@ -1,7 +1,6 @@
 //! The audit log, for those who may read it.
 
 use actix_web::web;
-use muster_audit::AuditFilter;
 use muster_core::Millis;
 use muster_core::audit::AuditEntry;
 use muster_core::page::Page;
@@ -11,29 +10,18 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::app::App;
+use crate::audit_log::EntryQuery;
 use crate::error::HttpError;
 use crate::error::sets::{Agent, ReadErrors};
 use crate::guard::{AuditRead, Queried};
-use crate::parameters::{PageQuery, time};
+use crate::parameters::PageQuery;
 
 /// The filter and the page of a list of audit entries.
 #[derive(Debug, Request)]
 #[request(query)]
 pub struct AuditQuery {
-    /// Identifier of the principal that acted: `usr_…`, `key_…`, `dev_…` or `system`.
-    pub actor: Option<String>,
-    /// Name of the action, such as `task_kill`, or its beginning and `*`, such as `firmware.*`.
-    pub action: Option<String>,
-    /// Identifier of the resource that was affected.
-    pub resource: Option<String>,
-    /// Earliest time, inclusive, RFC 3339.
-    #[request(with = time, schema = String)]
-    #[schema(format = DateTime)]
-    pub from: Option<Millis>,
-    /// Latest time, exclusive, RFC 3339.
-    #[request(with = time, schema = String)]
-    #[schema(format = DateTime)]
-    pub to: Option<Millis>,
+    #[request(flatten)]
+    pub entry: EntryQuery,
     #[request(flatten)]
     pub page: PageQuery,
 }
@@ -78,9 +66,8 @@ pub async fn list(
     request: Queried<AuditRead, AuditQuery>,
     app: web::Data<App>,
 ) -> Result<web::Json<AuditList>, HttpError> {
-    let AuditQuery { actor, action, resource, from, to, page } = request.query;
-    let filter = AuditFilter { actor, action, resource, from, to, ..AuditFilter::default() };
-    let Page { items, next } = app.audit.list(filter, page.into()).await?;
+    let AuditQuery { entry, page } = request.query;
+    let Page { items, next } = app.audit.list(entry.into(), page.into()).await?;
     let entries = items.into_iter().map(|found| AuditBody::from(found.entry)).collect();
     Ok(web::Json(AuditList { entries, next_cursor: next }))
 }

@@ -4,41 +4,30 @@ use actix_web::{HttpRequest, web};
 use muster_audit::{AuditFilter, NumberedEntry, ShownEntry};
 use muster_core::audit::Outcome;
 use muster_core::page::Page;
-use muster_core::{Error, Kind, Millis};
+use muster_core::{Error, Kind};
 use muster_request::{Fields, Request};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::app::App;
+use crate::audit_log::EntryQuery;
 use crate::error::HttpError;
 use crate::error::sets::{Agent, CallErrors, NotFound, ReadErrors, WriteErrors};
 use crate::guard::{AuditErase, AuditRead, Guarded, Queried, Sent, caller_of};
-use crate::parameters::{PageQuery, time};
+use crate::parameters::PageQuery;
 
 /// The filter and the page of a list of entries.
 #[derive(Debug, Request)]
 #[request(query)]
 pub struct AuditLogQuery {
-    /// Identifier of the principal that acted: `usr_…`, `key_…`, `dev_…` or `system`.
-    pub actor: Option<String>,
-    /// Name of the action, such as `key_created`, or its beginning and `*`, such as `firmware.*`.
-    pub action: Option<String>,
-    /// Identifier of the resource that was affected.
-    pub resource: Option<String>,
+    #[request(flatten)]
+    pub entry: EntryQuery,
     /// Identifier of the approval under which it was done.
     pub approval: Option<String>,
     /// How it ended: `ok`, `refused` or `failed`.
     #[request(with = outcome, schema = String)]
     pub outcome: Option<Outcome>,
-    /// Earliest time, inclusive, RFC 3339.
-    #[request(with = time, schema = String)]
-    #[schema(format = DateTime)]
-    pub from: Option<Millis>,
-    /// Latest time, exclusive, RFC 3339.
-    #[request(with = time, schema = String)]
-    #[schema(format = DateTime)]
-    pub to: Option<Millis>,
     #[request(flatten)]
     pub page: PageQuery,
 }
@@ -103,8 +92,8 @@ pub async fn list_entries(
     request: Queried<AuditRead, AuditLogQuery>,
     app: web::Data<App>,
 ) -> Result<web::Json<LoggedEntryList>, HttpError> {
-    let AuditLogQuery { actor, action, resource, approval, outcome, from, to, page } = request.query;
-    let filter = AuditFilter { actor, action, resource, approval, outcome, from, to };
+    let AuditLogQuery { entry, approval, outcome, page } = request.query;
+    let filter = AuditFilter { approval, outcome, ..entry.into() };
     let Page { items, next } = app.audit.list(filter, page.into()).await?;
     let entries = items.iter().map(LoggedEntry::of).collect::<Result<_, _>>()?;
     Ok(web::Json(LoggedEntryList { entries, next_cursor: next }))
