@@ -26,7 +26,7 @@ const MAX_PAYLOAD: usize = 64 << 10;
 const MAX_OF_ONE: usize = 50;
 /// Approvals of all requesters that are not final.
 const MAX_OF_ALL: usize = 1_000;
-/// People who are told of one approval that waits.
+/// People who are notified of one approval that waits.
 const MAX_NOTIFIED: usize = 200;
 
 impl GovernanceActor {

@@ -38,4 +38,4 @@ pub use messages::{
 };
 pub use service::{ApprovalFilter, Governance, payload_sha256};
 pub use signature::{Challenge, NonceKey, SignedDecision, canonical, delegation_bytes, proof_bytes};
-pub use veto::{Conditions, InOrder, PermitAll, Veto};
+pub use veto::{Conditions, Veto};

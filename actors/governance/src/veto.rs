@@ -13,40 +13,16 @@ pub trait Veto: Send + Sync + std::fmt::Debug {
     fn policy(&self) -> Arc<str>;
 }
 
-/// A veto without rules.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct PermitAll;
-
-impl Veto for PermitAll {
-    fn judge(&self, _: &VetoFacts) -> Vec<VetoingRule> {
-        Vec::new()
-    }
-
-    fn policy(&self) -> Arc<str> {
-        "none".into()
-    }
-}
-
 /// Conditions of the server that rules judge beside the request.
 pub trait Conditions: Send + Sync + std::fmt::Debug {
     /// Returns whether the audit log accepts entries and agrees with its checkpoints.
-    fn audit_ok(&self) -> bool {
-        true
-    }
+    fn audit_ok(&self) -> bool;
 
     /// Returns whether the settings freeze all guarded actions.
-    fn frozen(&self) -> bool {
-        false
-    }
+    fn frozen(&self) -> bool;
 
     /// Returns whether a critical incident is open on a resource.
     fn critical_incident(&self, _resource: &str) -> bool {
         false
     }
 }
-
-/// Conditions under which nothing is out of order.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct InOrder;
-
-impl Conditions for InOrder {}

@@ -18,8 +18,6 @@ pub const CLOSE_ACTION: &str = "ledger.close";
 pub const GRACE: Duration = Duration::from_secs(600);
 /// Key of the first day of which there is to be a close; days begin with a digit.
 const BEGIN: &[u8] = b"begin";
-/// Days before the first booked one on which a call may have begun that is not booked yet.
-const LONGEST_CALL: u32 = 8;
 /// Days that are closed in one run: more than a year without a run is closed by the next ones.
 const MOST: u32 = 400;
 const DAY_MS: u64 = 86_400_000;
@@ -29,7 +27,7 @@ pub trait LedgerDays: Send + Sync {
     /// Returns the books of a day.
     fn day(&self, day: u32) -> BoxFuture<'_, Result<DayBooks, Error>>;
 
-    /// Returns the first day that has rows.
+    /// Returns the first day that has rows, or on which a call was admitted that still holds money.
     fn first(&self) -> BoxFuture<'_, Result<Option<u32>, Error>>;
 }
 
@@ -167,14 +165,7 @@ impl Closes {
 
     /// Stores from which day on there are closes: the first one of the ledger, or today.
     async fn begin(&self, today: u32) -> Result<u32, Error> {
-        let mut day = self.ledger.first().await?.map_or(today, |first| first.min(today));
-        // A call that is still running may yet be charged to an earlier day.
-        for earlier in day.saturating_sub(LONGEST_CALL)..day {
-            if !self.ledger.day(earlier).await?.settled {
-                day = earlier;
-                break;
-            }
-        }
+        let day = self.ledger.first().await?.map_or(today, |first| first.min(today));
         let batch = Batch::put(Tree::Closes, BEGIN, Begin { day }.encode()?);
         self.store.commit(batch.when(Tree::Closes, BEGIN, Expect::Absent)).await?;
         Ok(day)

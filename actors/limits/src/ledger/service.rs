@@ -184,16 +184,20 @@ impl Ledger {
         Ok(DayRows { rows, settled })
     }
 
-    /// Returns the first day of which there are rows, including everything posted before.
+    /// Returns the first day of which there are rows, including everything posted before, or on which a call was admitted
+    /// that still holds money and may be charged to it.
     ///
     /// # Errors
     ///
     /// `Unavailable` if the ledger is restarting or cannot write.
     pub async fn first_day(&self) -> Result<Option<Day>, Error> {
+        // Holds come first: what is posted meanwhile has rows.
+        let (_, oldest_hold) = self.actor.ask(DayRequest(Day::of(self.clock.now()))).await??;
         self.flush().await?;
         let store = Arc::clone(&self.store);
         let read = tokio::task::spawn_blocking(move || usage::first_day(store.as_ref())).await;
-        read.unwrap_or_else(|_| Err(Error::new(Kind::Unavailable, "the ledger's read ended early")))
+        let first = read.unwrap_or_else(|_| Err(Error::new(Kind::Unavailable, "the ledger's read ended early")))?;
+        Ok(first.into_iter().chain(oldest_hold).min())
     }
 
     /// Returns the budgets of a key and of a model for the current month.
