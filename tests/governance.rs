@@ -136,7 +136,7 @@ fn council_password() -> String {
 }
 
 #[tokio::test]
-async fn deciders_are_told_and_everybody_sees_only_what_concerns_them() {
+async fn deciders_are_notified_and_everybody_sees_only_what_concerns_them() {
     let muster = Muster::start(SETTINGS);
     let council = Council::constitute(&muster.client()).await;
     let viewer = council.admin.make("vic", "viewer").await;
@@ -145,7 +145,7 @@ async fn deciders_are_told_and_everybody_sees_only_what_concerns_them() {
     waits.subscribe(json!({ "ch": format!("user:{}", council.security.id) })).await;
     let mut log = Socket::connect(&muster, &token(&muster, &auditor.email).await).await;
     log.subscribe(json!({ "ch": "governance" })).await;
-    let id = council.requester.ask(KEYS, &admin_key("told")).await;
+    let id = council.requester.ask(KEYS, &admin_key("notified")).await;
     let event = waits.frame().await;
     assert_eq!((&event["ev"], &event["data"]["id"]), (&json!("approval.waiting"), &json!(id)), "{event}");
     let event = log.frame().await;
@@ -157,7 +157,7 @@ async fn deciders_are_told_and_everybody_sees_only_what_concerns_them() {
     }
     // The decision that completes the quorum is the event of the state.
     assert_eq!(seen, ["approval.decided", "approval.approved"]);
-    let done = council.requester.execute(KEYS, &admin_key("told"), &id).await;
+    let done = council.requester.execute(KEYS, &admin_key("notified"), &id).await;
     assert_eq!(done.status, 201, "{}", done.text);
     while seen.last().map(String::as_str) != Some("approval.executed") {
         seen.push(log.frame().await["ev"].as_str().unwrap().to_owned());

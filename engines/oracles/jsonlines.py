@@ -15,12 +15,13 @@ COUNT = int(os.environ.get("MUSTER_ORACLE_COUNT", "200"))
 
 
 class Engines:
-    """The example program `<family>_lines`; `MUSTER_LINES` names one that is built already."""
+    """The example program `engine_lines`, with one family; `MUSTER_LINES` names one that is built already."""
 
     def __init__(self, family):
         ready = os.environ.get("MUSTER_LINES")
         command = [ready] if ready else [
-            "cargo", "run", "--quiet", "--release", "--package", f"muster-engines-{family}", "--example", f"{family}_lines"]
+            "cargo", "run", "--quiet", "--release", "--package", "muster-engines", "--no-default-features", "--features", family,
+            "--example", "engine_lines"]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def run(self, number, value):

@@ -1,7 +1,7 @@
 //! Registry of the engines: typed functions that clients and agents call.
 //!
 //! An engine is a file of its family's crate, `engines/<family>`: a struct of its input, one of its output, and a
-//! function. Its record in `engines/catalogue/<family>.toml` says what callers are told of it. Its JSON Schemas, input
+//! function. Its record in `engines/catalogue/<family>.toml` is its published definition. Its JSON Schemas, input
 //! validation, API description and tests are derived from both. The frame (`muster-engine`) has what all share.
 
 #![warn(missing_docs)]

@@ -19,7 +19,7 @@ const FILE: &str = "checkpoints";
 const FORMER: &str = "checkpoints.1";
 /// Length at which a new file begins, in bytes.
 const FULL: u64 = 64 << 20;
-/// Bytes at the end of a file in which its last line is sought. A note in JSON is at most twice as long as it is.
+/// Bytes at the end of a file that are searched for its last line. A note in JSON is at most twice as long as it is.
 const TAIL: u64 = 4 * MAX_NOTE as u64;
 
 /// A line of the file.

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn signs_numbers_and_lines_are_told_apart() {
+    fn signs_numbers_and_lines_are_distinguished() {
         let sign = TokenKind::Sign;
         assert_eq!(kinds("<=< ::!=!"), [sign("<="), sign("<"), sign("::"), sign("!="), sign("!")]);
         assert_eq!(kinds("9223372036854775808"), [TokenKind::Number(1 << 63)]);

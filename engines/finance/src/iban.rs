@@ -44,7 +44,7 @@ pub(crate) fn check(plain: &str) -> Result<(), &'static str> {
 }
 
 /// A SEPA creditor identifier with the business code `ZZZ`, which does not count in the check digits. Others cannot be
-/// told from accounts of a wrong length.
+/// distinguished from accounts of a wrong length.
 fn is_creditor(plain: &str) -> bool {
     let Some(national) = plain.get(4..).and_then(|rest| rest.strip_prefix("ZZZ")) else { return false };
     let moved = national.chars().chain(plain.chars().take(4));

@@ -163,7 +163,7 @@ fn critical(n: usize, alpha: f64, direction: Direction) -> f64 {
 }
 
 /// The generalised ESD test: removes the most extreme value `most` times; the last removal that exceeds its critical
-/// value tells how many are anomalies.
+/// value determines how many are anomalies.
 fn extreme(values: &[f64], most: usize, alpha: f64, direction: Direction, robust: bool) -> Vec<Suspect> {
     let mut left: Vec<(usize, f64)> = values.iter().copied().enumerate().collect();
     left.sort_by(|a, b| a.1.total_cmp(&b.1));

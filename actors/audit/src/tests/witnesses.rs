@@ -66,7 +66,7 @@ fn a_witness_cosigns_each_checkpoint_and_its_line_is_in_the_note() {
             let opened = Checkpoint::open(note.as_bytes(), "muster.example.org/audit/1", &keys).unwrap();
             assert!(opened.signatures.iter().any(|(_, signed)| *signed == Signed::At(1_767_225_601)));
         }
-        // After a restart the server does not know what the witness has seen, and is told.
+        // After a restart the server does not know what the witness has seen, and learns it from the answer.
         let again = fixture.start_with(&tree, options).await;
         fixture.append(301..302).await;
         signed(&again, 302).await;

@@ -4,7 +4,7 @@ use muster_engine::wire::Words as _;
 
 use super::{Candidate, Encoding, decode};
 
-/// Encodings that are tried, the most telling first.
+/// Encodings that are tried, the most distinctive first.
 const TRIED: [Encoding; 9] = [
     Encoding::Percent,
     Encoding::Html,

@@ -17,7 +17,7 @@ pub struct Input {
 }
 
 /// Output of the engine: of a TAF the conditions that it begins with.
-#[derive(Debug, Output)]
+#[derive(Debug, Default, Output)]
 pub struct Output {
     station: String,
     time: Option<Timestamp>,
@@ -99,15 +99,7 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     let mut output = Output {
         station: station.to_owned(),
         time: calendar.and_then(|calendar| calendar.resolve(time)),
-        wind: None,
-        visibility_m: None,
-        ceiling_m: None,
-        temperature_deg_c: None,
-        dew_point_deg_c: None,
-        pressure_hpa: None,
-        weather: Vec::new(),
-        flight_category: None,
-        trends: Vec::new(),
+        ..Output::default()
     };
     if groups.take(&["NIL"]).is_some() {
         cx.warn("missing: the station sent no report (NIL)");
@@ -245,19 +237,7 @@ fn trend(
             trend.insert(name.to_owned(), format!("{hour}Z").into());
         }
     }
-    let mut ignored = Output {
-        station: String::new(),
-        time: None,
-        wind: None,
-        visibility_m: None,
-        ceiling_m: None,
-        temperature_deg_c: None,
-        dew_point_deg_c: None,
-        pressure_hpa: None,
-        weather: Vec::new(),
-        flight_category: None,
-        trends: Vec::new(),
-    };
+    let mut ignored = Output::default();
     let conditions = body(groups, &mut ignored, unread, cx);
     trend.insert("kind".to_owned(), kind.into());
     conditions.write(&mut trend);

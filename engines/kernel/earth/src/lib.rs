@@ -9,7 +9,6 @@ mod geodesic;
 mod mgrs;
 mod plane;
 pub mod solar;
-mod sun;
 mod tm;
 mod written;
 
@@ -18,7 +17,6 @@ pub use geodesic::{
 };
 pub use mgrs::{mgrs, parse_mgrs};
 pub use plane::{EqualArea, Equidistant, box_area};
-pub use sun::{Sun, sun};
 pub use tm::{Grid, Projected, grid, ungrid, utm_zone};
 pub use written::{Notation, ddm, dms, parse};
 
