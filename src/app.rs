@@ -23,7 +23,7 @@ use muster_models::{ChatModel, EmbedOptions, LocalEmbedder, LocalModel};
 use muster_network::device::Devices;
 use muster_network::firmware::Firmwares;
 use muster_network::geofence::Geofences;
-use muster_network::incident::Incidents;
+use muster_network::incident::{CriticalIncidents, Incidents};
 use muster_providers::EmbeddedAdapter;
 use muster_store::{SledStore, StoreHandle};
 use muster_tasks::engine::{Engines, SandboxMode, SandboxStatus};
@@ -157,6 +157,7 @@ impl App {
         let policy = PolicyService::open(&store, &clock, standing.clone(), Some(feed.publisher()), &file)
             .map_err(|error| failed("the governance policy")(&error))?;
         policy.freeze(config.governance.freeze);
+        let critical = CriticalIncidents::default();
         let parts = GovernanceDependencies {
             tree: &tree,
             arbiter: one(),
@@ -167,6 +168,7 @@ impl App {
             standing: &standing,
             audit: &audit,
             policy: &policy,
+            critical: &critical,
         };
         let governance = governance::start(parts);
         let socket_options = config.feed.options(&config.server.cors_origins);
@@ -180,6 +182,7 @@ impl App {
             feed: &feed,
             standing: &standing.reader(),
             independence: &Independence::new(identity.people(), standing.reader()),
+            critical: &critical,
         };
         let disaster = Disaster::start(&config, &dependencies)?;
         let devices = disaster.devices.directory().clone();
@@ -319,7 +322,8 @@ impl App {
                 .into_iter()
                 .chain([
                     snapshots,
-                    refusal_counts(&refusals),
+                    refusals.counting(),
+                    governance::comparing(&governance, &disaster),
                     oversight::closing(&closes),
                     memory.upkeep(),
                     medical.upkeep(),
@@ -471,15 +475,6 @@ pub fn open_store(config: &Config) -> Result<Arc<SledStore>, StartError> {
         tracing::info!(?migrated, "stored records were brought up to date");
     }
     Ok(opened.store)
-}
-
-/// Returns the job that logs how many refusals followed the first of their kind.
-fn refusal_counts(refusals: &Arc<Refusals>) -> upkeep::PeriodicJob {
-    let refusals = Arc::clone(refusals);
-    upkeep::PeriodicJob::new("refusals", Duration::from_secs(60), move || {
-        refusals.close_if_over();
-        std::future::ready(Ok(()))
-    })
 }
 
 /// Finds out which restrictions the kernel puts on the processes of engines, by starting one.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use muster_core::Error;
 use muster_core::page::PageParams;
-use muster_governance::{ApprovalFilter, ApprovalState, Governance, GovernanceCaller, RequesterKind, RequesterRecord};
+use muster_governance::{ApprovalFilter, ApprovalState, Governance, GovernanceCaller};
 
 /// Action of the approval of a release. Its resource is the SHA-256 of the program's file.
 const RELEASE: &str = "deploy.release";
@@ -19,22 +19,11 @@ pub(crate) async fn releases(governance: &Governance) -> Result<BTreeMap<String,
 
 /// Returns the newest approval of each resource that was given for an action: one that is approved, or was executed.
 pub(crate) async fn by_resource(governance: &Governance, action: &str) -> Result<BTreeMap<String, String>, Error> {
-    let reader = GovernanceCaller {
-        requester: RequesterRecord {
-            id: "system".to_owned(),
-            kind: RequesterKind::System,
-            owner: None,
-            concerned: Vec::new(),
-        },
-        roles: Vec::new(),
-        is_super_admin: false,
-        is_reader: true,
-        session: None,
-    };
     let filter = ApprovalFilter { action: Some(action.to_owned()), ..ApprovalFilter::default() };
     let (mut found, mut after) = (BTreeMap::new(), None);
     for _ in 0..MAX_PAGES {
-        let page = governance.approvals(reader.clone(), filter.clone(), PageParams { limit: PAGE, after }).await?;
+        let page =
+            governance.approvals(GovernanceCaller::system(), filter.clone(), PageParams { limit: PAGE, after }).await?;
         for view in page.items {
             if matches!(view.state, ApprovalState::Approved | ApprovalState::Executed) {
                 found.entry(view.record.resource.clone()).or_insert_with(|| view.record.id.clone());

@@ -1,6 +1,8 @@
 //! Guarded requests, once for all routes: the caller as governance sees it, the payload, and the two steps of a request
 //! that needs an approval.
 
+mod waiting;
+
 use std::future::Future;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -26,6 +28,7 @@ use muster_governance::{
 };
 use muster_identity::keys::{KeyRecord, Role};
 use muster_identity::{By, Identity};
+use muster_network::incident::CriticalIncidents;
 use muster_store::{Batch, StoreError, StoreHandle};
 use serde_json::{Map, Value, json};
 
@@ -33,6 +36,8 @@ use crate::app::App;
 use crate::error::{Dialect, HttpError};
 use crate::guard::{Caller, caller_of};
 use crate::http::governance::ApprovalBody;
+
+pub(crate) use waiting::{DecisionFields, WaitingThings, comparing, decide, decided, opening};
 
 const REASON: HeaderName = HeaderName::from_static("muster-reason");
 const APPROVAL: HeaderName = HeaderName::from_static("muster-approval");
@@ -68,6 +73,7 @@ pub(crate) struct GovernanceDependencies<'a> {
     pub(crate) standing: &'a StandingPublisher,
     pub(crate) audit: &'a Audit,
     pub(crate) policy: &'a PolicyService,
+    pub(crate) critical: &'a CriticalIncidents,
 }
 
 /// Conditions of the server that veto rules judge.
@@ -75,6 +81,7 @@ pub(crate) struct GovernanceDependencies<'a> {
 struct ServerConditions {
     audit: Audit,
     policy: PolicyService,
+    critical: CriticalIncidents,
 }
 
 impl Conditions for ServerConditions {
@@ -86,17 +93,23 @@ impl Conditions for ServerConditions {
     fn frozen(&self) -> bool {
         self.policy.frozen()
     }
+
+    fn critical_incident(&self, resource: &str) -> bool {
+        self.critical.concern(resource)
+    }
 }
 
 /// Starts governance.
 pub(crate) fn start(parts: GovernanceDependencies<'_>) -> Governance {
+    let conditions =
+        ServerConditions { audit: parts.audit.clone(), policy: parts.policy.clone(), critical: parts.critical.clone() };
     let options = GovernanceOptions {
         store: Arc::clone(parts.store),
         clock: parts.clock.clone(),
         publisher: Some(parts.feed.publisher()),
         nonces: Arc::new(Nonces(parts.audit.keys().clone())),
         veto: Arc::new(parts.policy.clone()),
-        conditions: Arc::new(ServerConditions { audit: parts.audit.clone(), policy: parts.policy.clone() }),
+        conditions: Arc::new(conditions),
         people: parts.identity.people(),
         standing: parts.standing.clone(),
     };
@@ -287,18 +300,8 @@ where
         }
         let hash = payload_sha256(&payload(http, sent)?)?;
         let permit = app.governance.permit(caller(app, http)?, id.to_owned(), hash).await?;
-        let (governance, id, running) = (app.governance.clone(), permit.approval.clone(), run(Some(permit)));
-        // Goes on if the client leaves: what was executed is reported in any case.
-        let running = actix_web::rt::spawn(async move {
-            let done = running.await;
-            // Of a command without an answer nobody knows whether its batch is still to come: the lease ends by itself.
-            if !done.as_ref().is_err_and(|error| error.kind == Kind::Unavailable) {
-                governance.settle(id).await;
-            }
-            done
-        });
-        let done = running.await.map_err(|_| Error::new(Kind::Internal, "the command ended without an answer"))?;
-        return Ok(ControlFlow::Continue(done?));
+        let done = settled(app, permit.approval.clone(), run(Some(permit))).await?;
+        return Ok(ControlFlow::Continue(done));
     }
     let error = match run(None).await {
         Ok(done) => return Ok(ControlFlow::Continue(done)),
@@ -314,6 +317,25 @@ where
         }
         None => Err(with_hash(error, &payload_sha256(&payload)?).into()),
     }
+}
+
+/// Runs a command whose batch changes an approval, and reports its end. It goes on if the client leaves: what was executed
+/// is reported in any case.
+async fn settled<T: 'static>(
+    app: &web::Data<App>,
+    approval: String,
+    running: impl Future<Output = Result<T, Error>> + 'static,
+) -> Result<T, Error> {
+    let governance = app.governance.clone();
+    let running = actix_web::rt::spawn(async move {
+        let done = running.await;
+        // Of a command without an answer nobody knows whether its batch is still to come: the lease ends by itself.
+        if !done.as_ref().is_err_and(|error| error.kind == Kind::Unavailable) {
+            governance.settle(approval).await;
+        }
+        done
+    });
+    running.await.map_err(|_| Error::new(Kind::Internal, "the command ended without an answer"))?
 }
 
 /// Decides whether a backup may be read, and writes its entry of the audit log together with the execution of its approval,
@@ -343,7 +365,7 @@ pub(crate) async fn admit_backup(
 fn with_hash(mut error: Error, hash: &str) -> Error {
     if let Some(details) = error.details.as_deref_mut().and_then(Value::as_object_mut) {
         details.insert("payload_sha256".to_owned(), hash.into());
-        details.retain(|name, _| !matches!(name.as_str(), "blast" | "budget_pct"));
+        details.retain(|name, _| !matches!(name.as_str(), "blast" | "budget_pct" | "facts" | "amid_critical_incident"));
     }
     error
 }

@@ -1,11 +1,12 @@
 //! Refusals in the audit log: the first 401 or 403 of a kind in a minute, then how many followed.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use muster_audit::Audit;
 use muster_core::audit::{AuditEntry, Outcome};
+use muster_core::upkeep::PeriodicJob;
 use muster_core::{Clock, Millis};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
@@ -59,6 +60,15 @@ impl Refusals {
         });
         let counts = Mutex::new(Counts { since: clock.now(), ..Counts::default() });
         Self { counts, clock, entries }
+    }
+
+    /// Returns the job that logs how many refusals followed the first of their kind.
+    pub(crate) fn counting(self: &Arc<Self>) -> PeriodicJob {
+        let refusals = Arc::clone(self);
+        PeriodicJob::new("refusals", SPAN, move || {
+            refusals.close_if_over();
+            std::future::ready(Ok(()))
+        })
     }
 
     /// Counts a refused request of a principal, or of a network.

@@ -13,7 +13,7 @@ use muster_identity::Independence;
 use muster_network::device::{DeviceOptions, Devices};
 use muster_network::firmware::{FirmwareOptions, Firmwares};
 use muster_network::geofence::{GeofenceOptions, Geofences};
-use muster_network::incident::{IncidentOptions, Incidents};
+use muster_network::incident::{CriticalIncidents, IncidentOptions, Incidents};
 use muster_store::StoreHandle;
 
 use crate::app::{StartError, failed};
@@ -42,13 +42,16 @@ pub(crate) struct Dependencies<'a> {
     pub(crate) standing: &'a StandingReader,
     /// Whether a second person is independent of the first.
     pub(crate) independence: &'a Independence,
+    /// What critical incidents are about, for the rules of governance.
+    pub(crate) critical: &'a CriticalIncidents,
 }
 
 impl Disaster {
     /// # Errors
     /// The folder of firmware images cannot be created.
     pub(crate) fn start(config: &Config, dependencies: &Dependencies<'_>) -> Result<Self, StartError> {
-        let Dependencies { tree, arbiters: [one, other], store, clock, feed, standing, independence } = dependencies;
+        let Dependencies { tree, arbiters: [one, other], store, clock, feed, standing, independence, critical } =
+            dependencies;
         let publisher = || feed.publisher();
         let fences = GeofenceOptions { store: Arc::clone(store), clock: (*clock).clone(), publisher: publisher() };
         let geofences = Geofences::start(&tree.group("geofences"), one.clone(), fences);
@@ -58,6 +61,8 @@ impl Disaster {
             publisher: publisher(),
             location_observer: Some(Arc::new(geofences.clone())),
             independence: (*independence).clone(),
+            standing: (*standing).clone(),
+            critical: (*critical).clone(),
             settings: config.incidents.settings(),
         };
         let incidents = Incidents::start(&tree.group("disaster"), one.clone(), options);
@@ -77,6 +82,7 @@ impl Disaster {
             folder: config.store.path.join("firmware"),
             standing: (*standing).clone(),
             independence: (*independence).clone(),
+            critical: (*critical).clone(),
             rules: config.firmware.rules(),
             trusted_keys: config.firmware.trusted_keys.clone(),
         };

@@ -16,7 +16,7 @@ use crate::approval::{
     ApprovalEvent, ApprovalRecord, ApprovalState, DecisionKind, Facts, PayloadRecord, VetoRecord, apply,
     effective_state, met_roles,
 };
-use crate::caller::GovernanceCaller;
+use crate::caller::{GovernanceCaller, SessionFacts};
 use crate::messages::{Act, ApprovalAct, ApprovalView, NewApproval, Open, Show};
 use crate::signature::{self, NonceSubject, canonical};
 
@@ -28,6 +28,24 @@ const MAX_OF_ONE: usize = 50;
 const MAX_OF_ALL: usize = 1_000;
 /// People who are notified of one approval that waits.
 const MAX_NOTIFIED: usize = 200;
+
+/// Circumstances of a request that veto rules judge, beside the approval itself.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Judged {
+    pub bound: bool,
+    pub session_s: u64,
+    pub amid_critical_incident: bool,
+}
+
+impl Judged {
+    fn of(session: Option<&SessionFacts>, now: Millis) -> Self {
+        Self {
+            bound: session.is_some_and(|session| session.jkt.is_some()),
+            session_s: session.map_or(0, |session| now.since(session.since).as_secs()),
+            amid_critical_incident: false,
+        }
+    }
+}
 
 impl GovernanceActor {
     pub(crate) fn open(&mut self, Open { caller, new, idempotency }: Open) -> Result<(ApprovalView, bool), Error> {
@@ -107,7 +125,9 @@ impl GovernanceActor {
             cancelled: None,
             action: new.action,
         };
-        let vetoes = self.vetoes(&record, caller, now);
+        let judged =
+            Judged { amid_critical_incident: new.amid_critical_incident, ..Judged::of(caller.session.as_ref(), now) };
+        let vetoes = self.vetoes_in(&record, judged, now);
         if !vetoes.is_empty() {
             record.veto.rules = vetoes.into_iter().map(|rule| rule.id).collect();
             record.state = ApprovalState::Vetoed;
@@ -146,23 +166,35 @@ impl GovernanceActor {
         self.notify_on(change, "approval.waiting", channels, &data)
     }
 
-    /// Returns the rules that forbid an action now.
-    pub(crate) fn vetoes(&self, record: &ApprovalRecord, caller: &GovernanceCaller, now: Millis) -> Vec<VetoingRule> {
+    /// Returns the rules that forbid an action now, for a requester with this session.
+    pub(crate) fn vetoes(
+        &self,
+        record: &ApprovalRecord,
+        session: Option<&SessionFacts>,
+        now: Millis,
+    ) -> Vec<VetoingRule> {
+        self.vetoes_in(record, Judged::of(session, now), now)
+    }
+
+    /// Returns the rules that forbid an action now, with these circumstances of its requester.
+    pub(crate) fn vetoes_in(&self, record: &ApprovalRecord, judged: Judged, now: Millis) -> Vec<VetoingRule> {
+        let Judged { bound, session_s, amid_critical_incident } = judged;
         let lately = || self.recent.iter().filter(|one| now.since(one.at) < Duration::from_secs(3600));
         let same = |one: &&crate::actor::Refusal| one.action == record.action && one.resource == record.resource;
-        let session = caller.session.as_ref();
         let facts = VetoFacts {
             action: record.action.clone(),
             resource: record.resource.clone(),
             risk: record.risk,
-            requester: caller.id().to_owned(),
-            bound: session.is_some_and(|session| session.jkt.is_some()),
-            session_s: session.map_or(0, |session| now.since(session.since).as_secs()),
-            critical_incident: self.options.conditions.critical_incident(&record.resource),
+            requester: record.requester.id.clone(),
+            bound,
+            session_s,
+            critical_incident: amid_critical_incident || self.options.conditions.critical_incident(&record.resource),
             blast: record.blast,
             budget_pct: record.budget_pct,
             rejected_1h: lately().filter(|one| !one.vetoed).any(|one| same(&one)),
-            vetoed_1h: lately().filter(|one| one.vetoed && one.requester == caller.id()).fold(0, |count, _| count + 1),
+            vetoed_1h: lately()
+                .filter(|one| one.vetoed && one.requester == record.requester.id)
+                .fold(0, |count, _| count + 1),
             audit_ok: self.options.conditions.audit_ok(),
             frozen: self.options.conditions.frozen(),
         };
@@ -221,7 +253,8 @@ impl GovernanceActor {
                     );
                     return Err(Error::new(Kind::Conflict, message).coded("state_conflict"));
                 }
-                let (vetoes, policy) = (self.vetoes(record, caller, now), self.options.veto.policy().to_string());
+                let (vetoes, policy) =
+                    (self.vetoes(record, caller.session.as_ref(), now), self.options.veto.policy().to_string());
                 Ok((ApprovalEvent::Execute { by, vetoes, policy, outcome, note }, "approval_executed"))
             }
             ApprovalAct::Review(comment) => {

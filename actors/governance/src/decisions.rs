@@ -1,17 +1,16 @@
 //! Decisions: who decides for whom, with which key, and in whose batch. A file of its own beside the other acts.
 
-use std::sync::Arc;
-
-use muster_core::guard::QuorumRole;
+use muster_core::guard::{ApprovalStep, QuorumRole, StepOutcome};
 use muster_core::journal::Journalled;
 use muster_core::{Error, Kind, Millis};
-use muster_store::Expect;
+use muster_store::{Expect, Tree};
+use serde_json::json;
 
-use crate::actor::{GovernanceActor, LEASE, Lease};
-use crate::acts::{encode, vetoed};
+use crate::actor::{Change, GovernanceActor, LEASE, Lease};
+use crate::acts::{Judged, encode, vetoed};
 use crate::approval::{ApprovalEvent, ApprovalRecord, ApprovalState, DecisionKind, Facts, SignedBy, apply};
 use crate::caller::GovernanceCaller;
-use crate::messages::{DecisionRequest, PrepareDecision, PrepareOpening, Prepared};
+use crate::messages::{DecisionRequest, PrepareDecision, PrepareOpening};
 use crate::signature::{self, NonceSubject, SignedDecision};
 
 impl GovernanceActor {
@@ -115,23 +114,21 @@ impl GovernanceActor {
         enrolled.or_else(of_session)
     }
 
-    pub(crate) fn prepare_opening(&mut self, request: PrepareOpening) -> Result<Prepared, Error> {
+    pub(crate) fn prepare_opening(&mut self, request: PrepareOpening) -> Result<ApprovalStep, Error> {
         let PrepareOpening { caller, new } = request;
         self.admit()?;
+        self.count_write(caller.id())?;
         let (record, change) = self.opened(&caller, new)?;
         if record.state == ApprovalState::Vetoed {
             let record = self.remember(record);
             self.decide(change, None)?;
             return Err(vetoed(&record));
         }
-        let now = self.now();
-        self.leases.insert(record.id.clone(), Lease { until: now.plus(LEASE), events: change.events });
-        let expect = (muster_store::Tree::Approvals, record.id.clone().into_bytes(), Expect::Absent);
-        Ok(Prepared { record: Arc::new(record), expect, ops: change.ops })
+        Ok(self.step(&record, Expect::Absent, change))
     }
 
-    pub(crate) fn prepare_decision(&mut self, request: PrepareDecision) -> Result<Prepared, Error> {
-        let PrepareDecision { caller, id, decision, payload_sha256 } = request;
+    pub(crate) fn prepare_decision(&mut self, request: PrepareDecision) -> Result<ApprovalStep, Error> {
+        let PrepareDecision { caller, id, decision, amid_critical_incident } = request;
         self.admit()?;
         let before = self.visible(&caller, &id)?;
         self.count_write(caller.id())?;
@@ -143,20 +140,42 @@ impl GovernanceActor {
         self.check_signature(&caller, &before, &decided, now)?;
         let mut change = self.changed(&caller, &before, &decided, "approval_decided")?;
         let mut next = decided;
-        if next.state == ApprovalState::Approved && payload_sha256.is_some() {
+        if next.state == ApprovalState::Approved {
             let event = ApprovalEvent::Execute {
                 by: before.requester.id.clone(),
-                vetoes: self.vetoes(&next, &caller, now),
+                // Of the requester there is no session now; who decides has just proved to hold a key.
+                vetoes: self.vetoes_in(&next, Judged { bound: true, session_s: 0, amid_critical_incident }, now),
                 policy: self.options.veto.policy().to_string(),
                 outcome: crate::approval::Outcome::Ok,
                 note: None,
             };
-            let executed_record = apply(&next, event, &facts, now)?;
-            self.approval_change(&mut change, Some(&next), &executed_record)?;
-            next = executed_record;
+            let last = apply(&next, event, &facts, now)?;
+            self.approval_change(&mut change, Some(&next), &last)?;
+            let details = json!({ "action": last.action, "resource": last.resource, "state": last.state });
+            self.audit(&mut change, caller.id(), "approval_executed", &id, details)?;
+            next = last;
         }
-        let expect = (muster_store::Tree::Approvals, id.clone().into_bytes(), Expect::Is(encode(&before)?));
-        self.leases.insert(id, Lease { until: now.plus(LEASE), events: change.events });
-        Ok(Prepared { record: Arc::new(next), expect, ops: change.ops })
+        Ok(self.step(&next, Expect::Is(encode(&before)?), change))
+    }
+
+    /// Returns the writes of a change that another actor's batch contains. Until that has ended, or for [`LEASE`], nothing
+    /// else changes the approval.
+    fn step(&mut self, next: &ApprovalRecord, expect: Expect, change: Change) -> ApprovalStep {
+        let outcome = match next.state {
+            ApprovalState::Pending | ApprovalState::Approved => StepOutcome::Waits,
+            ApprovalState::Executed => StepOutcome::Executed,
+            ApprovalState::Vetoed => StepOutcome::Ended(format!("vetoed by {}", next.veto.rules.join(", "))),
+            state => StepOutcome::Ended(state.name().to_owned()),
+        };
+        self.leases.insert(next.id.clone(), Lease { until: self.now().plus(LEASE), events: change.events });
+        ApprovalStep {
+            approval: next.id.clone(),
+            action: next.action.clone(),
+            resource: next.resource.clone(),
+            people: u32::try_from(next.quorum.len()).unwrap_or(u32::MAX),
+            outcome,
+            expect: (Tree::Approvals, next.id.clone().into_bytes(), expect),
+            ops: change.ops,
+        }
     }
 }

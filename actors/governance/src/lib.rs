@@ -33,9 +33,7 @@ pub use approval::{
 };
 pub use caller::{GovernanceCaller, SessionFacts};
 pub use decider::{DeciderKey, DeciderRecord, DelegationRecord};
-pub use messages::{
-    ApprovalAct, ApprovalView, DeciderList, DeciderView, DecisionRequest, NewApproval, NewDelegation, Prepared,
-};
+pub use messages::{ApprovalAct, ApprovalView, DeciderList, DeciderView, DecisionRequest, NewApproval, NewDelegation};
 pub use service::{ApprovalFilter, Governance, payload_sha256};
 pub use signature::{Challenge, NonceKey, SignedDecision, canonical, delegation_bytes, proof_bytes};
 pub use veto::{Conditions, Veto};

@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use actix::Message;
-use muster_core::guard::{Need, Permit, QuorumRole, Risk};
+use muster_core::guard::{ApprovalStep, Need, Permit, QuorumRole, Risk};
 use muster_core::idempotency::Idempotency;
-use muster_core::journal::Precondition;
 use muster_core::{Error, Millis};
-use muster_store::Op;
 use serde_json::Value;
 
 use crate::approval::{ApprovalRecord, ApprovalState, DecisionKind, Outcome};
@@ -32,6 +30,8 @@ pub struct NewApproval {
     pub blast: u64,
     /// New budget as a percentage of the present one.
     pub budget_pct: u64,
+    /// Whether a critical incident concerns something that the action affects.
+    pub amid_critical_incident: bool,
     /// Time until it expires, in seconds.
     pub expires_in_seconds: u64,
 }
@@ -50,6 +50,7 @@ impl NewApproval {
             payload: Some(payload),
             blast: need.blast,
             budget_pct: need.budget_pct,
+            amid_critical_incident: need.amid_critical_incident,
             expires_in_seconds: Self::DEFAULT_SECONDS,
         }
     }
@@ -144,17 +145,6 @@ pub(crate) struct Settle {
     pub id: String,
 }
 
-/// Writes by which another actor opens an approval, or decides it, in the batch of its own change.
-#[derive(Debug)]
-pub struct Prepared {
-    /// The approval after these writes.
-    pub record: Arc<ApprovalRecord>,
-    /// The approval as it was read.
-    pub expect: Precondition,
-    /// The record, its event and its audit entry.
-    pub ops: Vec<Op>,
-}
-
 /// Checks that the actor responds.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
@@ -162,7 +152,7 @@ pub(crate) struct Ping;
 
 /// Prepares the opening of an approval for what waits in a state of its own.
 #[derive(Debug, Message)]
-#[rtype(result = "Result<Prepared, Error>")]
+#[rtype(result = "Result<ApprovalStep, Error>")]
 pub(crate) struct PrepareOpening {
     pub caller: GovernanceCaller,
     pub new: NewApproval,
@@ -170,13 +160,13 @@ pub(crate) struct PrepareOpening {
 
 /// Prepares a decision on such an approval.
 #[derive(Debug, Message)]
-#[rtype(result = "Result<Prepared, Error>")]
+#[rtype(result = "Result<ApprovalStep, Error>")]
 pub(crate) struct PrepareDecision {
     pub caller: GovernanceCaller,
     pub id: String,
     pub decision: DecisionRequest,
-    /// Whether the quorum executes the action at once: the last decision moves what waits.
-    pub payload_sha256: Option<String>,
+    /// Whether a critical incident concerns something that the action affects.
+    pub amid_critical_incident: bool,
 }
 
 /// Enrols the caller as a decider, or a further key.

@@ -34,7 +34,7 @@ impl GovernanceActor {
         let (now, facts) = (self.now(), self.facts(Some(&record), caller.id()));
         let event = ApprovalEvent::Execute {
             by: caller.id().to_owned(),
-            vetoes: self.vetoes(&record, &caller, now),
+            vetoes: self.vetoes(&record, caller.session.as_ref(), now),
             policy: self.options.veto.policy().to_string(),
             outcome: Outcome::Ok,
             note: None,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix::{Context, Handler, ResponseFuture};
 use actix_rt::ArbiterHandle;
-use muster_core::guard::Permit;
+use muster_core::guard::{ApprovalStep, Permit};
 use muster_core::idempotency::Idempotency;
 use muster_core::journal::{Journalled, respond};
 use muster_core::page::{Page, PageParams};
@@ -22,8 +22,8 @@ use crate::decider::{DeciderRecord, DelegationRecord};
 use crate::load::load;
 use crate::messages::{
     Acquire, Act, ApprovalAct, ApprovalView, DeciderList, DecisionRequest, Delegate, EndDelegation, Enrol,
-    ListDeciders, NewApproval, NewDelegation, Open, Ping, PrepareDecision, PrepareOpening, Prepared, RemoveDecider,
-    Resume, Settle, Show,
+    ListDeciders, NewApproval, NewDelegation, Open, Ping, PrepareDecision, PrepareOpening, RemoveDecider, Resume,
+    Settle, Show,
 };
 use crate::signature::canonical;
 use muster_core::guard::{QuorumRole, Risk};
@@ -205,12 +205,11 @@ impl Governance {
     ///
     /// # Errors
     /// Those of [`Self::open`].
-    pub async fn prepare_opening(&self, caller: GovernanceCaller, new: NewApproval) -> Result<Prepared, Error> {
+    pub async fn prepare_opening(&self, caller: GovernanceCaller, new: NewApproval) -> Result<ApprovalStep, Error> {
         self.handle.ask(PrepareOpening { caller, new }).await?
     }
 
-    /// Prepares a decision by another actor, in the batch of what waits for it. With the hash of the payload, the last
-    /// decision executes the approval.
+    /// Prepares a decision by another actor, in the batch of what waits for it. The last decision executes the approval.
     ///
     /// # Errors
     /// Those of [`Self::act`].
@@ -219,9 +218,9 @@ impl Governance {
         caller: GovernanceCaller,
         id: String,
         decision: DecisionRequest,
-        payload_sha256: Option<String>,
-    ) -> Result<Prepared, Error> {
-        self.handle.ask(PrepareDecision { caller, id, decision, payload_sha256 }).await?
+        amid_critical_incident: bool,
+    ) -> Result<ApprovalStep, Error> {
+        self.handle.ask(PrepareDecision { caller, id, decision, amid_critical_incident }).await?
     }
 
     /// Enrols the caller as a decider, or a further key.
@@ -330,8 +329,8 @@ handle! {
     Show => show -> Vec<ApprovalView>;
     Act => act -> ApprovalView;
     Acquire => acquire -> Permit;
-    PrepareOpening => prepare_opening -> Prepared;
-    PrepareDecision => prepare_decision -> Prepared;
+    PrepareOpening => prepare_opening -> ApprovalStep;
+    PrepareDecision => prepare_decision -> ApprovalStep;
     Enrol => enrol -> Arc<DeciderRecord>;
     RemoveDecider => remove_decider -> ();
     Resume => resume -> Arc<DeciderRecord>;

@@ -22,7 +22,5 @@ pub trait Conditions: Send + Sync + std::fmt::Debug {
     fn frozen(&self) -> bool;
 
     /// Returns whether a critical incident is open on a resource.
-    fn critical_incident(&self, _resource: &str) -> bool {
-        false
-    }
+    fn critical_incident(&self, resource: &str) -> bool;
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::alert_texts::TextsBody;
+use crate::governance::DecisionFields;
 use crate::parameters::{NoteFields, RequiredNote};
 
 /// The content of an alert. Fields that are left out are taken from the incident.
@@ -89,10 +90,16 @@ pub struct CancelBody {
     pub texts: TextsBody,
 }
 
-/// The confirmation of an alert, an object without fields.
+/// The confirmation of an alert. It may be empty, but for an alert that waits for an approval.
 #[derive(Debug, Request)]
 #[request(may_be_empty)]
-pub struct ConfirmBody {}
+pub struct ConfirmBody {
+    /// At most 1,000 characters.
+    #[request(chars = 0..=1000)]
+    pub comment: Option<String>,
+    #[request(flatten)]
+    pub decision: DecisionFields,
+}
 
 /// The rejection of an alert.
 #[derive(Debug, Request)]
@@ -100,6 +107,8 @@ pub struct ConfirmBody {}
 pub struct RejectBody {
     #[request(flatten)]
     pub note: RequiredNote,
+    #[request(flatten)]
+    pub decision: DecisionFields,
 }
 
 /// An alert as a CAP message.
@@ -144,6 +153,8 @@ pub struct AlertBody {
     /// What an alert that waits lacks: `second_person`, because a message of its chain is public and Severe or Extreme, or
     /// `permission`, because who caused it has no `alerts:publish`.
     pub waits_for: Option<String>,
+    /// `apr_…`: the approval whose decisions are those on the alert. Null for an alert without one.
+    pub approval_id: Option<String>,
     pub version: u64,
 }
 

@@ -2,14 +2,16 @@
 
 use actix_web::http::header::LOCATION;
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_network::alert::{AlertAction, AlertState};
-use muster_network::incident::IncidentResponse;
+use muster_governance::{ApprovalAct, DecisionKind, GovernanceCaller};
+use muster_network::alert::{AlertAction, AlertState, Urgency};
+use muster_network::incident::{AlertTexts, Draft, IncidentResponse};
 
 use super::body::{AlertBody, AllClearBody, CancelBody, ConfirmBody, DraftBody, PatchAlertBody, RejectBody, missing};
 use crate::app::App;
 use crate::envelope::{self, Data, IdempotencyReplay};
 use crate::error::HttpError;
 use crate::error::sets::{Disaster, NotFound, VersionErrors, VersionFailed, WriteErrors};
+use crate::governance::{self, WaitingThings};
 use crate::guard::{AlertsPublish, Sent, by_of};
 use crate::parameters;
 
@@ -18,6 +20,9 @@ use crate::parameters;
 /// Publishes a CAP Alert for an incident; if an alert is already published, an Update of it. An alert that is public
 /// and Severe or Extreme, and every later message of its chain, waits for confirmation by a second person (202, state
 /// `pending_second`), for up to 30 minutes. An incident whose status is not Actual cannot be published (409).
+///
+/// Once each role of the quorum has a decider, an alert that is actual, public and Extreme opens an approval
+/// (`approval_id`) whose reason is that in `Muster-Reason`; it is confirmed and rejected by its deciders.
 ///
 /// `dry_run` returns the alert as it would be published, with its area, texts and state.
 #[utoipa::path(post, path = "/api/v1/incidents/{id}/alerts", tag = "alerts", operation_id = "publish_alert",
@@ -40,7 +45,14 @@ pub async fn publish(
         return Ok(envelope::data(answer.alert.ok_or_else(missing)?));
     }
     let named = parameters::idempotency(&http, by.id(), &request.sent)?;
-    proposed(&app.incidents.publish(by, named, id.into_inner(), request.body.into()).await?)
+    let (id, draft) = (id.into_inner(), Draft::from(request.body));
+    let why = format!("publish an alert of {id}");
+    let answer = governance::opening(&app, &http, &request.sent, &why, |step| {
+        let (incidents, by, named) = (app.incidents.clone(), by.clone(), named.clone());
+        let (id, draft) = (id.clone(), draft.clone());
+        async move { incidents.publish(by, named, id, draft, step).await }
+    });
+    proposed(&answer.await?)
 }
 
 /// Returns 201 with a published alert, 202 with one that waits.
@@ -58,6 +70,10 @@ fn proposed(answer: &IncidentResponse) -> Result<HttpResponse, HttpError> {
 /// Confirms an alert that waits, and publishes it. Where two people publish it, the one who proposed it or changed its
 /// text last cannot confirm it (403). Send the version that was read as `If-Match`: a text that was changed since is then
 /// rejected (412).
+///
+/// Of an alert with an `approval_id` this is a decision on that approval, with `role` and a signature. Where its urgency is
+/// Immediate, two super administrators may sign a break-glass instead: without `role`, over
+/// `"decision": "break_glass"` and `"role": "super_admin"`. The answer is the alert, published once the quorum is met.
 #[utoipa::path(post, path = "/api/v1/alerts/{id}/confirm", tag = "alerts", operation_id = "confirm_alert",
     params(("id" = String, Path),
         ("If-Match" = Option<String>, Header, description = "The version that was read; any version by default")),
@@ -65,19 +81,32 @@ fn proposed(answer: &IncidentResponse) -> Result<HttpResponse, HttpError> {
     responses((status = 200, description = "The published alert", body = Data<AlertBody>), WriteErrors<Disaster>,
         NotFound<Disaster>, VersionFailed<Disaster>))]
 pub async fn confirm(
-    _request: Sent<AlertsPublish, ConfirmBody>,
+    request: Sent<AlertsPublish, ConfirmBody>,
     id: web::Path<String>,
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    let (by, if_match) = (by_of(&http)?, parameters::optional_if_match(&http)?);
-    record(&app.incidents.confirm(by, id.into_inner(), if_match).await?)
+    let (by, if_match, id) = (by_of(&http)?, parameters::optional_if_match(&http)?, id.into_inner());
+    let Some(approval) = app.incidents.awaited_approval(&id).await? else {
+        return record(&app.incidents.confirm(by, id, if_match, None).await?);
+    };
+    let ConfirmBody { comment, decision } = request.body;
+    let alert = app.incidents.alert(by.clone(), id.clone()).await?;
+    let is_immediate = alert.info.as_ref().is_some_and(|info| info.urgency == Urgency::Immediate);
+    let breaks_glass = is_immediate && decision.role.is_none();
+    let kind = if breaks_glass { DecisionKind::BreakGlass } else { DecisionKind::Approve };
+    let (decision, incidents) = (decision.decision(kind, comment)?, app.incidents.clone());
+    let decided = governance::decided(&app, &http, (approval, false), decision, |step| async move {
+        incidents.confirm(by, id, if_match, Some(step)).await
+    });
+    record(&decided.await?)
 }
 
 /// Reject an alert
 ///
 /// Rejects an alert that waits. The person who proposed it can withdraw it this way. Where it would have ended a published
-/// alert, that alert stands; `POST /api/v1/alerts/{id}/cancel` and `all-clear` end it later.
+/// alert, that alert stands; `POST /api/v1/alerts/{id}/cancel` and `all-clear` end it later. Of an alert with an
+/// `approval_id`, who did not propose it decides on that approval, with `role` and a signature.
 #[utoipa::path(post, path = "/api/v1/alerts/{id}/reject", tag = "alerts", operation_id = "reject_alert",
     params(("id" = String, Path)), request_body = RejectBody,
     responses((status = 200, description = "The rejected alert", body = Data<AlertBody>), WriteErrors<Disaster>,
@@ -88,7 +117,24 @@ pub async fn reject(
     http: HttpRequest,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    record(&app.incidents.reject(by_of(&http)?, id.into_inner(), Some(request.body.note.note)).await?)
+    let (by, id) = (by_of(&http)?, id.into_inner());
+    let RejectBody { note, decision } = request.body;
+    let Some(approval) = app.incidents.awaited_approval(&id).await? else {
+        return record(&app.incidents.reject(by, id, Some(note.note), None).await?);
+    };
+    let caller = governance::caller(&app, &http)?;
+    let requested = app.governance.approval(GovernanceCaller::system(), &approval).await?;
+    if requested.record.requester.id == caller.id() {
+        let cancelled = app.governance.act(caller, approval, ApprovalAct::Cancel(note.note)).await?;
+        WaitingThings::in_app(&app).follow(&cancelled).await?;
+        return Ok(envelope::data(app.incidents.alert(by, id).await?));
+    }
+    let decision = decision.decision(DecisionKind::Reject, Some(note.note.clone()))?;
+    let incidents = app.incidents.clone();
+    let decided = governance::decided(&app, &http, (approval, false), decision, |step| async move {
+        incidents.reject(by, id, Some(note.note), Some(step)).await
+    });
+    record(&decided.await?)
 }
 
 /// Change an alert that waits
@@ -108,7 +154,19 @@ pub async fn change(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let (by, if_match) = (by_of(&http)?, parameters::if_match(&http)?);
-    record(&app.incidents.edit_alert(by, id.into_inner(), if_match, request.body.into()).await?)
+    let (id, texts) = (id.into_inner(), AlertTexts::from(request.body));
+    let before = app.incidents.awaited_approval(&id).await?;
+    let why = format!("publish the new text of {id}");
+    let answer = governance::opening(&app, &http, &request.sent, &why, |step| {
+        let (incidents, by, if_match) = (app.incidents.clone(), by.clone(), if_match.clone());
+        let (id, texts) = (id.clone(), texts.clone());
+        async move { incidents.edit_alert(by, id, if_match, texts, step).await }
+    });
+    let answer = answer.await?;
+    if let Some(before) = before {
+        WaitingThings::in_app(&app).cancel(&before).await?;
+    }
+    record(&answer)
 }
 
 /// Cancel a published alert

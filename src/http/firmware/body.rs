@@ -6,6 +6,7 @@ use muster_network::firmware::{
 };
 use muster_request::{Fields, Request};
 
+use crate::governance::DecisionFields;
 use crate::parameters::{PageQuery, note, time};
 
 /// The filter and the page of a list of jobs.
@@ -130,6 +131,20 @@ pub struct FirmwareNoteBody {
     /// Another name of `note`.
     #[request(described, schema = String)]
     reason: (),
+}
+
+/// A decision on a job that waits for approval.
+#[derive(Debug, Request)]
+#[request(may_be_empty)]
+#[allow(dead_code, reason = "the other name is only described")]
+pub struct FirmwareDecisionBody {
+    #[request(with = note, chars = ..=500, default, schema = String, example = "read and tried")]
+    pub note: String,
+    /// Another name of `note`.
+    #[request(described, schema = String)]
+    reason: (),
+    #[request(flatten)]
+    pub decision: DecisionFields,
 }
 
 /// The firmware to which one device returns.

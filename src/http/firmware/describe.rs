@@ -114,6 +114,8 @@ pub struct FirmwareJobBody {
     #[schema(value_type = Vec<Object>)]
     pub approvals: Vec<()>,
     pub approvals_required: u32,
+    /// `apr_…`: the approval whose decisions are those on the job. Null for a job without one.
+    pub approval_id: Option<String>,
     /// Groups in order: size, state, started_at, reached_at, passed_at, waived.
     #[schema(value_type = Vec<Object>)]
     pub groups: Vec<()>,

@@ -2,16 +2,20 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::page::Page;
-use muster_network::firmware::{Dialect, Execution, JobAction, export};
+use muster_governance::DecisionKind;
+use muster_network::firmware::{Dialect, Execution, JobAction, NewJob, export};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::body::{DialectQuery, ExecutionQuery, FirmwareNoteBody, JobQuery, NewJobBody, RollbackDeviceBody};
+use super::body::{
+    DialectQuery, ExecutionQuery, FirmwareDecisionBody, FirmwareNoteBody, JobQuery, NewJobBody, RollbackDeviceBody,
+};
 use super::describe::{ExecutionList, FirmwareJobBody, FirmwareJobList};
 use crate::app::App;
 use crate::envelope::{self, Data, IdempotencyReplay};
 use crate::error::HttpError;
 use crate::error::sets::{Disaster, NotFound, ReadErrors, VersionFailed, WriteErrors};
+use crate::governance::{self, WaitingThings};
 use crate::guard::{FirmwareApprove, FirmwareExecute, FirmwareRead, Guarded, Queried, Sent, by_of, person_of};
 use crate::parameters::{self, optional_if_match};
 
@@ -29,7 +33,9 @@ pub async fn list(request: Queried<FirmwareRead, JobQuery>, app: web::Data<App>)
 ///
 /// Creates a job and selects its devices. Devices named by identifier must fit the artifact; devices of a group or
 /// query that do not fit are `removed`. A job for more than 100 devices and a downgrade need two approvals by users
-/// with different roles; other jobs need as many approvals as `firmware.approvals` sets.
+/// with different roles; other jobs need as many approvals as `firmware.approvals` sets. Once each role of the quorum has
+/// a decider, a job for more devices than the policy sets, and a downgrade, open an approval (`approval_id`) whose reason is
+/// that in `Muster-Reason`; the job is approved and denied by its deciders.
 #[utoipa::path(post, path = "/api/v1/firmware/jobs", tag = "firmware", operation_id = "create_firmware_job",
     request_body = NewJobBody,
     params(("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
@@ -42,7 +48,13 @@ pub async fn create(
 ) -> Result<HttpResponse, HttpError> {
     let by = by_of(&http)?;
     let named = parameters::idempotency(&http, by.id(), &request.sent)?;
-    let made = app.firmware.create_job(request.body.into(), by, named).await?;
+    let new = NewJob::from(request.body);
+    let why = format!("roll out: {}", new.name);
+    let made = governance::opening(&app, &http, &request.sent, &why, |step| {
+        let (firmware, new, by, named) = (app.firmware.clone(), new.clone(), by.clone(), named.clone());
+        async move { firmware.create_job(new, by, named, step).await }
+    });
+    let made = made.await?;
     Ok(envelope::created(made.data, IdempotencyReplay::from(made.replayed)))
 }
 
@@ -114,42 +126,70 @@ async fn apply_action(
     app: &App,
 ) -> Result<HttpResponse, HttpError> {
     let (by, at) = (person_of(http)?, optional_if_match(http)?);
-    Ok(job(&app.firmware.apply_action(id, action, by, body.note, at).await?))
+    let awaited = app.firmware.awaited_approval(&id).await?;
+    let view = app.firmware.apply_action(id, action, by, body.note, at, None).await?;
+    if let (JobAction::Cancel, Some((approval, _))) = (action, awaited) {
+        WaitingThings::in_app(app).cancel(&approval).await?;
+    }
+    Ok(job(&view))
+}
+
+/// Decides on a job: by its approval, if it waits for one.
+async fn decide(
+    action: JobAction,
+    http: &HttpRequest,
+    id: String,
+    body: FirmwareDecisionBody,
+    app: &web::Data<App>,
+) -> Result<HttpResponse, HttpError> {
+    let (by, at) = (person_of(http)?, optional_if_match(http)?);
+    let FirmwareDecisionBody { note, decision, .. } = body;
+    let Some(awaited) = app.firmware.awaited_approval(&id).await? else {
+        return Ok(job(&app.firmware.apply_action(id, action, by, note, at, None).await?));
+    };
+    let kind = if action == JobAction::Deny { DecisionKind::Reject } else { DecisionKind::Approve };
+    let decision = decision.decision(kind, Some(note.clone()).filter(|note| !note.is_empty()))?;
+    let firmware = app.firmware.clone();
+    let decided = governance::decided(app, http, awaited, decision, |step| async move {
+        firmware.apply_action(id, action, by, note, at, Some(step)).await
+    });
+    Ok(job(&decided.await?))
 }
 
 /// Approve a firmware job
 ///
 /// Approves a job that waits for approval. Neither its creator nor the user who executes it can approve it; each user
-/// and each role counts once.
+/// and each role counts once. Of a job with an `approval_id` this is a decision on that approval, with `role` and a
+/// signature; `POST /api/v1/governance/approvals/{id}/decisions` does the same.
 #[utoipa::path(post, path = "/api/v1/firmware/jobs/{id}/approve", tag = "firmware", operation_id = "approve_firmware_job",
-    request_body = FirmwareNoteBody,
+    request_body = FirmwareDecisionBody,
     params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; any version by default")),
     responses((status = 200, description = "The changed job", body = Data<FirmwareJobBody>), WriteErrors<Disaster>,
         NotFound<Disaster>, VersionFailed<Disaster>))]
 pub async fn approve(
-    request: Sent<FirmwareApprove, FirmwareNoteBody>,
+    request: Sent<FirmwareApprove, FirmwareDecisionBody>,
     http: HttpRequest,
     id: web::Path<String>,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    apply_action(JobAction::Approve, &http, id.into_inner(), request.body, &app).await
+    decide(JobAction::Approve, &http, id.into_inner(), request.body, &app).await
 }
 
 /// Deny a firmware job
 ///
 /// Denies a job that waits for approval, permanently.
 #[utoipa::path(post, path = "/api/v1/firmware/jobs/{id}/deny", tag = "firmware", operation_id = "deny_firmware_job",
-    request_body = FirmwareNoteBody,
+    request_body = FirmwareDecisionBody,
     params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; any version by default")),
     responses((status = 200, description = "The changed job", body = Data<FirmwareJobBody>), WriteErrors<Disaster>,
         NotFound<Disaster>, VersionFailed<Disaster>))]
 pub async fn deny(
-    request: Sent<FirmwareApprove, FirmwareNoteBody>,
+    request: Sent<FirmwareApprove, FirmwareDecisionBody>,
     http: HttpRequest,
     id: web::Path<String>,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    apply_action(JobAction::Deny, &http, id.into_inner(), request.body, &app).await
+    decide(JobAction::Deny, &http, id.into_inner(), request.body, &app).await
 }
 
 /// Pause a firmware job
@@ -207,8 +247,8 @@ pub async fn cancel(
 /// Roll back a firmware job
 ///
 /// Ends a rollout and returns every device that may run the new firmware to its previous firmware. The rollback of a job
-/// that has finished waits for two approvals, as a downgrade does (`pending_approval`); denied or canceled, the job is
-/// again what it was. Devices whose firmware a later job has changed stay as they are. What the executions failed with
+/// that has finished waits for two approvals, or for its approval, as a downgrade does (`pending_approval`); denied or
+/// canceled, the job is again what it was. Devices whose firmware a later job has changed stay as they are. What the executions failed with
 /// stays in their `failures`, and why the job was stopped in its `reasons`.
 #[utoipa::path(post, path = "/api/v1/firmware/jobs/{id}/rollback", tag = "firmware", operation_id = "rollback_firmware_job",
     request_body = FirmwareNoteBody,
@@ -221,7 +261,13 @@ pub async fn rollback(
     id: web::Path<String>,
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
-    apply_action(JobAction::Rollback, &http, id.into_inner(), request.body, &app).await
+    let (by, at, id) = (person_of(&http)?, optional_if_match(&http)?, id.into_inner());
+    let (note, why) = (request.body.note, format!("roll back {id}"));
+    let view = governance::opening(&app, &http, &request.sent, &why, |step| {
+        let (firmware, id, by, note, at) = (app.firmware.clone(), id.clone(), by.clone(), note.clone(), at.clone());
+        async move { firmware.apply_action(id, JobAction::Rollback, by, note, at, step).await }
+    });
+    Ok(job(&view.await?))
 }
 
 /// Roll back one device
@@ -242,6 +288,12 @@ pub async fn rollback_device(
 ) -> Result<HttpResponse, HttpError> {
     let by = by_of(&http)?;
     let named = parameters::idempotency(&http, by.id(), &request.sent)?;
-    let made = app.firmware.rollback_device(&id, request.body.artifact_id, by, named).await?;
+    let (artifact, why) = (request.body.artifact_id, format!("roll back {id}"));
+    let made = governance::opening(&app, &http, &request.sent, &why, |step| {
+        let (firmware, id, artifact) = (app.firmware.clone(), id.clone(), artifact.clone());
+        let (by, named) = (by.clone(), named.clone());
+        async move { firmware.rollback_device(&id, artifact, by, named, step).await }
+    });
+    let made = made.await?;
     Ok(envelope::created(made.data, IdempotencyReplay::from(made.replayed)))
 }

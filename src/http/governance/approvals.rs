@@ -18,7 +18,7 @@ use crate::app::App;
 use crate::envelope::IdempotencyReplay;
 use crate::error::HttpError;
 use crate::error::sets::{Agent, CallErrors, NotFound, ReadErrors, WriteErrors};
-use crate::governance;
+use crate::governance::{self, WaitingThings};
 use crate::guard::{Guarded, Queried, Sent, Status, caller_of};
 use crate::parameters::{self, PageQuery, time};
 
@@ -193,7 +193,17 @@ pub async fn open(
     let caller = governance::caller(&app, &http)?;
     let idempotency = parameters::idempotency(&http, caller.id(), &request.sent)?;
     let NewApprovalBody { action, resource, risk, reason, payload, expires_in_seconds } = request.body;
-    let new = NewApproval { action, resource, risk, reason, payload, blast: 0, budget_pct: 0, expires_in_seconds };
+    let new = NewApproval {
+        action,
+        resource,
+        risk,
+        reason,
+        payload,
+        blast: 0,
+        budget_pct: 0,
+        amid_critical_incident: false,
+        expires_in_seconds,
+    };
     let (approval, replayed) = app.governance.open(caller, new, idempotency).await?;
     let mut response = HttpResponse::build(StatusCode::CREATED);
     IdempotencyReplay::from(replayed).write_to(&mut response);
@@ -225,6 +235,7 @@ async fn act(
     act: ApprovalAct,
 ) -> Result<web::Json<ApprovalBody>, HttpError> {
     let done = app.governance.act(governance::caller(app, http)?, id.into_inner(), act).await?;
+    WaitingThings::in_app(app).follow(&done).await?;
     Ok(web::Json(ApprovalBody::from(&done)))
 }
 
@@ -247,7 +258,8 @@ pub async fn decide(
         return Err(HttpError(Error::field(Kind::Invalid, &["body", "decision"], message, "break_glass".into())));
     }
     let decision = DecisionRequest { decision, role: Some(role), comment, nonce, kid, signature };
-    act(&app, &http, id, ApprovalAct::Decide(decision)).await
+    let decided = governance::decide(&app, &http, id.into_inner(), decision).await?;
+    Ok(web::Json(ApprovalBody::from(&decided)))
 }
 
 /// Withdraw a decision
@@ -319,7 +331,8 @@ pub async fn break_glass(
         kid,
         signature: Some(signature),
     };
-    act(&app, &http, id, ApprovalAct::Decide(decision)).await
+    let decided = governance::decide(&app, &http, id.into_inner(), decision).await?;
+    Ok(web::Json(ApprovalBody::from(&decided)))
 }
 
 /// Review a break-glass

@@ -2,7 +2,7 @@
 
 use actix_web::http::header::{ETAG, LOCATION};
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_network::incident::ResourceRequest;
+use muster_network::incident::{AlertTexts, IncidentEdit, ResourceRequest};
 
 use super::body::{NoteBody, PatchBody, ReportBody, ResourceBody, ResourceChangeBody};
 use super::response::{ChangedIncident, IncidentBody, IncidentView, ReportResponse, ReportedIncident, changed, of};
@@ -10,6 +10,7 @@ use crate::app::App;
 use crate::envelope::{self, Data, IdempotencyReplay, etag};
 use crate::error::HttpError;
 use crate::error::sets::{Disaster, NotFound, VersionErrors, WriteErrors};
+use crate::governance;
 use crate::guard::{IncidentsWrite, Sent, by_of};
 use crate::parameters;
 
@@ -61,8 +62,16 @@ pub async fn patch(
 ) -> Result<HttpResponse, HttpError> {
     let if_match = parameters::if_match(&http)?;
     let PatchBody { edit, note, alert } = request.body;
-    let texts = alert.unwrap_or_default().into();
-    changed(&app.incidents.edit(by_of(&http)?, id.into_inner(), if_match, edit.into(), note.note, texts).await?)
+    let (by, id) = (by_of(&http)?, id.into_inner());
+    let (edit, note) = (IncidentEdit::from(edit), note.note);
+    let texts = AlertTexts::from(alert.unwrap_or_default());
+    let why = format!("publish an update of the alert of {id}");
+    let answer = governance::opening(&app, &http, &request.sent, &why, |step| {
+        let (incidents, by, id, if_match) = (app.incidents.clone(), by.clone(), id.clone(), if_match.clone());
+        let (edit, note, texts) = (edit.clone(), note.clone(), texts.clone());
+        async move { incidents.edit(by, id, if_match, edit, note, texts, step).await }
+    });
+    changed(&answer.await?)
 }
 
 /// Add a note to an incident

@@ -18,12 +18,24 @@ pub struct Need {
     pub blast: u64,
     /// New budget as a percentage of the present one; 0 where the command raises none.
     pub budget_pct: u64,
+    /// Whether a critical incident concerns something that the command affects.
+    pub amid_critical_incident: bool,
+    /// What a decider must know beside the request, such as the hash of an image; null for nothing.
+    pub facts: Value,
 }
 
 impl Need {
     /// Creates the need of an action with its default risk.
     pub fn new(action: GuardedAction, resource: impl Into<String>) -> Self {
-        Self { action, resource: resource.into(), risk: action.default_risk(), blast: 0, budget_pct: 0 }
+        Self {
+            action,
+            resource: resource.into(),
+            risk: action.default_risk(),
+            blast: 0,
+            budget_pct: 0,
+            amid_critical_incident: false,
+            facts: Value::Null,
+        }
     }
 
     /// Raises the risk; a lower one changes nothing.
@@ -47,6 +59,20 @@ impl Need {
         self
     }
 
+    /// Sets whether a critical incident concerns something that the command affects.
+    #[must_use]
+    pub fn amid_critical_incident(mut self, amid: bool) -> Self {
+        self.amid_critical_incident = amid;
+        self
+    }
+
+    /// Adds what a decider must know beside the request.
+    #[must_use]
+    pub fn knowing(mut self, facts: Value) -> Self {
+        self.facts = facts;
+        self
+    }
+
     /// Returns the error of a command that came without a permit. The edge adds the hash of the payload.
     pub fn required(&self, quorum: &[QuorumRole]) -> Error {
         let roles: Vec<_> = quorum.iter().map(|role| role.name()).collect();
@@ -58,7 +84,8 @@ impl Need {
         );
         let details = json!({
             "action": self.action, "resource": self.resource, "risk": self.risk, "quorum": quorum,
-            "blast": self.blast, "budget_pct": self.budget_pct,
+            "blast": self.blast, "budget_pct": self.budget_pct, "facts": self.facts,
+            "amid_critical_incident": self.amid_critical_incident,
         });
         Error::new(Kind::Forbidden, message).coded("approval_required").detailing(details)
     }
@@ -74,6 +101,8 @@ impl Need {
             risk: Risk::parse(text("risk")?)?,
             blast: number("blast"),
             budget_pct: number("budget_pct"),
+            amid_critical_incident: details.get("amid_critical_incident").is_some_and(|amid| *amid == true),
+            facts: details.get("facts").cloned().unwrap_or_default(),
         })
     }
 }
@@ -85,6 +114,7 @@ mod tests {
     #[test]
     fn a_need_is_read_back_from_its_error() {
         let need = Need::new(GuardedAction::RoleGrant, "usr_1").at_least(Risk::Critical).affecting(3).raising_to(250);
+        let need = need.knowing(json!({ "image_sha256": "00" })).amid_critical_incident(true);
         let error = need.required(&QuorumRole::ALL);
         assert_eq!(error.details.as_ref().unwrap()["quorum"], json!(["security", "operations"]));
         assert_eq!(Need::of_error(&error), Some(need));

@@ -7,7 +7,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::permit::{Cleared, Permit, not_needed};
-use super::{GuardedAction, Need, QuorumRole, Risk};
+use super::step::changed;
+use super::{ApprovalStep, GuardedAction, Need, QuorumRole, Risk};
 use crate::{Error, Kind, Millis};
 
 /// How the policy in force guards an action.
@@ -94,17 +95,43 @@ impl Standing {
                 Ok(Cleared::permitted(permit))
             }
             (Some(need), None) => {
-                if !self.ready {
-                    let message = "approvals are being read: try again";
-                    return Err(Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(1)));
-                }
+                self.require_ready()?;
                 if !self.constituted && requester.is_super_admin {
                     return Ok(Cleared::alone());
                 }
-                let rule = self.rule(need.action);
-                Err(need.at_least(rule.risk).required(&rule.roles))
+                Err(self.required(need))
             }
         }
+    }
+
+    /// Decides on a command of the actor that owns the record, which makes something that waits in a state of its own.
+    /// `need` is what it would wait for, `None` if it is not guarded. Returns the step that opens the approval; `None`
+    /// before there is a quorum, when such things wait as their own state machine says.
+    ///
+    /// # Errors
+    /// `Forbidden` (`approval_required`) without a step, which the caller then prepares; `Conflict` (`state_conflict`)
+    /// with one for something else; `Unavailable` until the approvals were read.
+    pub fn open(&self, need: Option<Need>, step: Option<ApprovalStep>) -> Result<Option<ApprovalStep>, Error> {
+        let Some(need) = need else { return if step.is_some() { Err(changed()) } else { Ok(None) } };
+        self.require_ready()?;
+        match step {
+            None if !self.constituted => Ok(None),
+            None => Err(self.required(need)),
+            Some(step) => step.check(&need).map(Some),
+        }
+    }
+
+    fn require_ready(&self) -> Result<(), Error> {
+        if self.ready {
+            return Ok(());
+        }
+        let message = "approvals are being read: try again";
+        Err(Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(1)))
+    }
+
+    fn required(&self, need: Need) -> Error {
+        let rule = self.rule(need.action);
+        need.at_least(rule.risk).required(&rule.roles)
     }
 }
 
@@ -168,6 +195,7 @@ mod tests {
     use muster_store::{Expect, Tree};
 
     use super::*;
+    use crate::guard::StepOutcome;
 
     fn permit() -> Permit {
         Permit {
@@ -228,5 +256,37 @@ mod tests {
         ] {
             assert_eq!(code(standing, need.clone(), who, permit), expected, "{standing:?} {need:?} {who:?}");
         }
+    }
+
+    #[test]
+    fn what_waits_opens_its_approval_once_there_is_a_quorum() {
+        let need = |resource: &str| Some(Need::new(GuardedAction::FirmwareRollout, resource));
+        let step = || {
+            Some(ApprovalStep {
+                approval: "apr_1".to_owned(),
+                action: "firmware.rollout".to_owned(),
+                resource: "job_1".to_owned(),
+                people: 2,
+                outcome: StepOutcome::Waits,
+                expect: (Tree::Approvals, b"apr_1".to_vec(), Expect::Absent),
+                ops: Vec::new(),
+            })
+        };
+        let before = Standing { ready: true, ..Standing::default() };
+        let after = Standing { constituted: true, ..before.clone() };
+        let of = |standing: &Standing, need, step| match standing.open(need, step) {
+            Ok(Some(_)) => "opens",
+            Ok(None) => "free",
+            Err(error) => error.code.unwrap_or("unavailable"),
+        };
+        assert_eq!(of(&Standing::default(), need("job_1"), None), "unavailable");
+        assert_eq!(of(&before, need("job_1"), None), "free");
+        assert_eq!(of(&after, None, None), "free");
+        assert_eq!(of(&after, need("job_1"), None), "approval_required");
+        assert_eq!(of(&after, need("job_1"), step()), "opens");
+        assert_eq!(of(&after, need("job_2"), step()), "state_conflict");
+        assert_eq!(of(&after, None, step()), "state_conflict");
+        assert!(step().unwrap().decides("apr_1").is_ok());
+        assert!(step().unwrap().decides("apr_2").is_err());
     }
 }

@@ -103,6 +103,7 @@ pub fn from_cap(alert: Alert, id: String, by: &str, now: Millis) -> AlertRecord 
         reason: None,
         waits_until: None,
         waits_for: None,
+        approval_id: None,
         version: 1,
     }
 }

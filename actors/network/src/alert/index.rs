@@ -73,6 +73,11 @@ impl AlertIndex {
         self.of_incident(incident).find(|alert| alert.state == AlertState::PendingSecond)
     }
 
+    /// Returns all proposals that wait, newest first.
+    pub fn all_pending(&self) -> impl Iterator<Item = &Arc<AlertRecord>> {
+        self.before(None).filter(|alert| alert.state == AlertState::PendingSecond)
+    }
+
     /// Returns the public messages that are in force, ends of alerts among them, newest first.
     pub fn feed(&self, now: Millis) -> impl Iterator<Item = &Arc<AlertRecord>> {
         self.before(None).filter(move |alert| alert.is_listed(now))

@@ -125,6 +125,9 @@ pub struct AlertRecord {
     /// What a proposal lacks; absent in records of servers before it was stored.
     #[serde(default)]
     pub waits_for: Option<WaitsFor>,
+    /// Approval (`apr_…`) of a proposal that broadcasts an extreme alert: its decisions are those of the proposal.
+    #[serde(default)]
+    pub approval_id: Option<String>,
     /// Version of the record.
     pub version: u64,
 }
@@ -199,6 +202,12 @@ impl AlertRecord {
     pub fn is_grave(&self) -> bool {
         let severe = self.severity().is_some_and(|severity| severity.rank() >= Severity::Severe.rank());
         severe && self.scope == Scope::Public
+    }
+
+    /// Returns whether the message warns the public of an extreme danger that is real. What ends such a warning is none.
+    pub fn is_extreme_broadcast(&self) -> bool {
+        let extreme = self.severity() == Some(Severity::Extreme);
+        extreme && self.scope == Scope::Public && self.status == Status::Actual && !self.is_end()
     }
 
     /// Returns the severity.

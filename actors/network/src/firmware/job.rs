@@ -362,6 +362,9 @@ pub struct Job {
     /// Rollback that was requested after the job had finished.
     #[serde(default)]
     pub rollback: Option<RollbackRequest>,
+    /// Approval (`apr_…`) that it waits for, or waited for: its decisions are those of the job.
+    #[serde(default)]
+    pub approval_id: Option<String>,
     /// Idempotency key of the request that created it.
     pub idempotency_key: Option<String>,
     /// Version, for `If-Match`.

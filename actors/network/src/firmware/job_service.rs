@@ -11,9 +11,10 @@ use super::messages::{CreateOnce, CreateResponse, FindReplay, WaitForJob};
 use super::record;
 use super::rollout::{ExecutionReport, Rollout};
 use super::service::{Firmwares, Page};
-use super::state::{DeviceJob, FirmwareState, JobActionRequest, NewJob};
+use super::state::{DeviceJob, FirmwareState, JobActionRequest, NewJob, Opening};
 use super::transaction::{FirmwareTransaction, job_view};
 use crate::device::{DeviceFilter, DeviceSelection, RolloutTarget};
+use muster_core::guard::ApprovalStep;
 use muster_core::idempotency::Idempotency;
 use muster_core::ids::{IdKind, new_id};
 use muster_core::page::PageParams;
@@ -22,19 +23,27 @@ use muster_core::{Error, Kind};
 use muster_identity::{By, Person};
 
 impl Firmwares {
-    /// Creates a job; its devices are selected now. Durable when this returns.
+    /// Creates a job; its devices are selected now. Durable when this returns. Where there is a quorum of deciders, a
+    /// guarded job is made with the step that opens its approval.
     ///
     /// # Errors
+    /// `Forbidden` (`approval_required`) for a guarded job without that step: its resource is the identifier of the job;
     /// `Invalid`; `Conflict` if the artifact cannot be rolled out, a named device is incompatible, or there are too
     /// many jobs; `IdempotencyConflict`; `Unavailable`.
-    pub async fn create_job(&self, new: NewJob, by: By, named: Option<Idempotency>) -> Result<CreateResponse, Error> {
+    pub async fn create_job(
+        &self,
+        new: NewJob,
+        by: By,
+        named: Option<Idempotency>,
+        step: Option<ApprovalStep>,
+    ) -> Result<CreateResponse, Error> {
         if let Some(request) = named.clone()
             && let Some(first) = self.handle.ask(FindReplay(request)).await??
         {
             return Ok(first);
         }
         let found = self.resolve(&new.target).await?;
-        let id: Arc<str> = new_id(IdKind::Job).into();
+        let id: Arc<str> = step.as_ref().map_or_else(|| new_id(IdKind::Job), |step| step.resource.clone()).into();
         let (now, planner) = (self.clock.now(), by.clone());
         let plan = self.read(move |state| state.plan(id, new, &found, &planner, now)).await??;
         if let Some(image) = &plan.job.image {
@@ -42,9 +51,11 @@ impl Firmwares {
         }
         // Executions without a job have no effect: a server that dies in between deletes them at its start.
         let executions = record::writes(&plan.executions)?;
-        let request = named.clone();
+        let amid = plan.executions.iter().any(|execution| self.critical.concern(&execution.device_id));
+        let (request, standing) = (named.clone(), self.standing.clone());
         let change = move |state: &mut FirmwareState, transaction: &mut FirmwareTransaction, now| {
-            let made = state.create_job(plan, &by, named.as_ref(), transaction, now)?;
+            let approval = Opening { standing: &standing.get(), amid_critical_incident: amid, step };
+            let made = state.create_job(plan, &by, named.as_ref(), approval, transaction, now)?;
             transaction.earlier = executions;
             Ok(made)
         };
@@ -62,6 +73,7 @@ impl Firmwares {
         artifact: Option<String>,
         by: By,
         named: Option<Idempotency>,
+        step: Option<ApprovalStep>,
     ) -> Result<CreateResponse, Error> {
         // A repeated request gets its first response, whatever the device runs by now.
         if let Some(request) = named.clone()
@@ -75,7 +87,7 @@ impl Firmwares {
         };
         let found = self.resolve(&target).await?.into_iter().next().ok_or_else(none)?;
         let new = self.read(move |state| state.rollback_of(&found, artifact.as_deref())).await??;
-        self.create_job(new, by, named).await
+        self.create_job(new, by, named, step).await
     }
 
     async fn resolve(&self, target: &JobTarget) -> Result<Vec<RolloutTarget>, Error> {
@@ -116,9 +128,11 @@ impl Firmwares {
         .await
     }
 
-    /// Applies an action to a job; returns the job as JSON.
+    /// Applies an action to a job; returns the job as JSON. The decisions on a guarded job, and the rollback of a finished
+    /// one, come with the step of its approval.
     ///
     /// # Errors
+    /// `Forbidden` (`approval_required`) without that step;
     /// `NotFound`; `PreconditionFailed`; `Conflict` with the allowed actions; `Forbidden` if it violates the separation
     /// of duties.
     pub async fn apply_action(
@@ -128,20 +142,60 @@ impl Firmwares {
         by: Arc<Person>,
         note: String,
         at: IfMatch,
+        step: Option<ApprovalStep>,
     ) -> Result<Value, Error> {
-        let request = JobActionRequest { action, note, at };
-        let independence = self.independence.clone();
+        let (independence, standing) = (self.independence.clone(), self.standing.clone());
+        // Of a guarded job the approval has judged who decides.
+        let is_judged = step.is_some();
+        let request = JobActionRequest { action, note, at, step };
         self.change(move |state, transaction, now| {
-            if action == JobAction::Approve {
+            if action == JobAction::Approve && !is_judged {
                 let job = &state.job(&id)?.job;
                 let others = job.approvals.iter().map(|approval| approval.user.as_str());
                 for other in others.chain([job.created_by.as_str()]) {
                     independence.require(other, &by.user_id, now)?;
                 }
             }
-            state.apply_action(&id, &request, &by, transaction, now)
+            state.apply_action(&id, request, &by, &standing.get(), transaction, now)
         })
         .await
+    }
+
+    /// Returns the approval that a job waits for, and whether a critical incident concerns one of its devices.
+    ///
+    /// # Errors
+    /// `NotFound`; `Unavailable`.
+    pub async fn awaited_approval(&self, id: &str) -> Result<Option<(String, bool)>, Error> {
+        let (id, critical) = (id.to_owned(), self.critical.clone());
+        let awaited = move |state: &FirmwareState| {
+            let rollout = state.job(&id)?;
+            let approval = rollout.job.approval_id.clone().filter(|_| rollout.job.state == JobState::PendingApproval);
+            let amid = || rollout.executions().iter().any(|execution| critical.concern(&execution.device_id));
+            Ok(approval.map(|approval| (approval, amid())))
+        };
+        self.read(awaited).await?
+    }
+
+    /// Returns the jobs that wait for an approval, with that approval.
+    ///
+    /// # Errors
+    /// `Unavailable`.
+    pub async fn awaiting_approvals(&self) -> Result<Vec<(String, String)>, Error> {
+        self.read(|state| {
+            let jobs = state.active_jobs().into_iter().filter_map(|id| state.job(&id).ok());
+            let jobs = jobs.filter(|rollout| rollout.job.state == JobState::PendingApproval);
+            jobs.filter_map(|rollout| Some((rollout.job.id.to_string(), rollout.job.approval_id.clone()?))).collect()
+        })
+        .await
+    }
+
+    /// Ends the wait of a job for an approval that has ended without an execution. A job that waits for another approval,
+    /// or no longer waits, is left as it is.
+    ///
+    /// # Errors
+    /// `NotFound`; `Unavailable`.
+    pub async fn end_waiting(&self, id: String, approval: String, why: String) -> Result<(), Error> {
+        self.change(move |state, transaction, now| state.end_waiting(&id, &approval, &why, transaction, now)).await
     }
 
     /// Returns a page of the executions of a job, ordered by group and device.

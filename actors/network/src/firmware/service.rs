@@ -14,6 +14,7 @@ use super::messages::{ApplyChange, ReadState, TakeSnapshot};
 use super::state::{FirmwareRules, FirmwareState, public};
 use super::transaction::FirmwareTransaction;
 use crate::device::FirmwareView;
+use crate::incident::CriticalIncidents;
 use crate::journal::Incarnations;
 use muster_core::event::Publisher;
 use muster_core::guard::{GuardedAction, Need, Permit, Requester, StandingReader};
@@ -43,6 +44,8 @@ pub struct FirmwareOptions {
     pub standing: StandingReader,
     /// Whether a second person is independent of the first.
     pub independence: Independence,
+    /// What critical incidents are about: a rollout to such devices is judged as one amid an incident.
+    pub critical: CriticalIncidents,
     /// Public keys (`x`, base64url) that are trusted in addition to those that people add.
     pub trusted_keys: Vec<String>,
 }
@@ -63,6 +66,7 @@ pub struct Firmwares {
     pub(super) devices: Arc<dyn FirmwareView>,
     pub(super) standing: StandingReader,
     pub(super) independence: Independence,
+    pub(super) critical: CriticalIncidents,
 }
 
 /// A store handle that can be formatted for debugging.
@@ -94,12 +98,12 @@ impl Firmwares {
         let images = Images::open(&options.folder)?;
         let (store, clock) = (Arc::new(DebugStore(Arc::clone(&options.store))), options.clock.clone());
         let (devices, standing) = (Arc::clone(&options.devices), options.standing.clone());
-        let independence = options.independence.clone();
+        let (independence, critical) = (options.independence.clone(), options.critical.clone());
         let incarnations = Incarnations::default();
         let handle = group.start(ChildSpec::new("firmware", arbiter, move |control| {
             load(options.clone(), control, incarnations.clone())
         }));
-        Ok(Self { handle, images, store, clock, devices, standing, independence })
+        Ok(Self { handle, images, store, clock, devices, standing, independence, critical })
     }
 
     /// Waits until the actor has read its records and answers.

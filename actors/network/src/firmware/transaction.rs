@@ -14,7 +14,7 @@ use crate::device::{FirmwareStateUpdate, FirmwareSync, FirmwareVersion};
 use muster_core::Millis;
 use muster_core::audit::AuditEntry;
 use muster_core::event::Event;
-use muster_core::guard::Cleared;
+use muster_core::guard::{ApprovalStep, Cleared};
 use muster_core::idempotency::Idempotency;
 use muster_core::journal::Precondition;
 
@@ -61,6 +61,12 @@ impl FirmwareTransaction {
         let (expect, ops) = cleared.into_parts();
         self.expect.extend(expect);
         self.ops.extend(ops);
+    }
+
+    /// Adds a change of the approval that the change waits for.
+    pub(crate) fn step(&mut self, step: ApprovalStep) {
+        self.expect.push(step.expect);
+        self.ops.extend(step.ops);
     }
 
     pub(crate) fn audit(&mut self, entry: &AuditEntry) {
@@ -153,6 +159,7 @@ fn job_event(name: &str, rollout: &Rollout, now: Millis) -> Event {
     } else {
         let patch = json!({
             "state": job.state, "approvals": job.approvals, "approvals_required": job.approvals_required,
+            "approval_id": job.approval_id,
             "rollback": job.rollback, "reasons": job.reasons, "groups": job.groups, "current_group": job.current_group,
             "counters": rollout.counters().named(), "progress_pct": rollout.progress_pct(),
             "started_at": job.started_at, "finished_at": job.finished_at, "end_reason": job.end_reason,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use actix::{Actor, AsyncContext, Context};
 use muster_store::{Op, PageRequest, StoreError, StoreHandle};
 
+use super::critical::{CriticalIncidents, is_critical};
 use super::locations;
 use super::messages::TakeSnapshot;
 use super::plan::Plan;
@@ -20,8 +21,9 @@ use crate::alert::AlertRecord;
 use crate::geofence::{LocationObserver, Observation};
 use crate::journal::Incarnations;
 use muster_core::event::{ChannelRestriction, Event, Publisher};
+use muster_core::guard::StandingReader;
 use muster_core::idempotency::PendingResponses;
-use muster_core::journal::{Committed, Journal, Journalled, Reply};
+use muster_core::journal::{Committed, Journal, Journalled, Precondition, Reply};
 use muster_core::supervise::BuildError;
 use muster_core::{Clock, Error, Millis};
 use muster_feed::{Denied, StateItem};
@@ -43,6 +45,10 @@ pub struct IncidentOptions {
     pub location_observer: Option<Arc<dyn LocationObserver>>,
     /// Whether a second person is independent of the first.
     pub independence: Independence,
+    /// Whether an extreme alert needs an approval.
+    pub standing: StandingReader,
+    /// What critical incidents are about, which this actor publishes.
+    pub critical: CriticalIncidents,
     /// Settings.
     pub settings: IncidentSettings,
 }
@@ -94,11 +100,13 @@ pub struct IncidentActor {
 pub(super) async fn load(options: IncidentOptions, incarnations: Incarnations) -> Result<IncidentActor, BuildError> {
     let journal = incarnations.open(&options.store).await;
     let (store, settings, now) = (Arc::clone(&options.store), options.settings.clone(), options.clock.now());
+    let critical = options.critical.clone();
     let registry = tokio::task::spawn_blocking(move || {
         let incidents = store.records::<Incident>("inc_", PageRequest::default()).values();
         let incidents = incidents.collect::<Result<Vec<_>, StoreError>>()?;
         let alerts = store.records::<AlertRecord>("alr_", PageRequest::default()).values();
         let mut registry = IncidentRegistry::new(settings, incidents, alerts.collect::<Result<_, StoreError>>()?);
+        critical.publish(registry.all().map(|incident| &**incident));
         registry.archive(now, |_| false);
         Ok::<_, StoreError>(registry)
     });
@@ -143,13 +151,20 @@ impl IncidentActor {
         self.options.clock.now()
     }
 
-    /// Applies a change and records it in the journal.
-    pub(super) fn record(&mut self, plan: &Plan, ops: Vec<Op>, events: Vec<Event>) {
+    /// Applies a change and records it in the journal, provided that what it expects is stored.
+    pub(super) fn record(&mut self, plan: &Plan, expect: Vec<Precondition>, ops: Vec<Op>, events: Vec<Event>) {
+        let critical = plan
+            .incidents
+            .iter()
+            .any(|changed| is_critical(&changed.after) || changed.before.as_deref().is_some_and(is_critical));
         self.registry.apply(plan);
+        if critical {
+            self.options.critical.publish(self.registry.all().map(|incident| &**incident));
+        }
         let restrictions = plan.incidents.iter().filter_map(restrictions::restriction).collect();
         let moved = plan.incidents.iter().filter_map(locations::moved).collect();
-        let decision =
-            self.journal.push(ops, IncidentEffect::IncidentChange(Announcement { restrictions, moved, events }));
+        let effect = IncidentEffect::IncidentChange(Announcement { restrictions, moved, events });
+        let decision = self.journal.push_if(expect, ops, effect);
         let id = |changed: &IncidentChange| (changed.after.id.clone(), decision);
         self.undurable.extend(plan.incidents.iter().map(id));
     }
@@ -176,7 +191,7 @@ impl IncidentActor {
         }
         let events = events(&plan);
         match ops(&plan, &events) {
-            Ok(ops) => self.record(&plan, ops, events),
+            Ok(ops) => self.record(&plan, Vec::new(), ops, events),
             Err(error) => tracing::error!(%error, "changes of incidents by time cannot be stored"),
         }
         self.flush(context);

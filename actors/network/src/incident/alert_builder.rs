@@ -206,6 +206,7 @@ impl AlertBuilder<'_> {
             reason: None,
             waits_until: None,
             waits_for: None,
+            approval_id: None,
             version: 1,
         }
     }

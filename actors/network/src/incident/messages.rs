@@ -17,6 +17,7 @@ use super::report::NewReport;
 use super::state::IncidentFilter;
 use super::transition::IncidentTransition;
 use crate::alert::{AlertAction, AlertRecord, AlertState, Severity};
+use muster_core::guard::ApprovalStep;
 use muster_core::idempotency::Idempotency;
 use muster_core::page::{Page, PageParams};
 use muster_core::precondition::IfMatch;
@@ -28,16 +29,61 @@ use muster_identity::By;
 #[derive(Debug)]
 pub(super) enum IncidentRequest {
     Report(Box<NewReport>),
-    Transition { id: String, if_match: IfMatch, transition: Box<IncidentTransition> },
-    Edit { id: String, if_match: IfMatch, edit: Box<IncidentEdit>, note: Option<String>, alert: Box<AlertTexts> },
-    Resources { id: String, if_match: IfMatch, what: ResourceRequest },
-    Note { id: String, text: String, data: Value },
-    Publish { id: String, draft: Box<Draft> },
-    EndAlert { alert: String, action: AlertAction, note: Option<String>, texts: Box<AlertTexts> },
-    EditAlert { alert: String, if_match: IfMatch, texts: Box<AlertTexts> },
-    Confirm { alert: String, if_match: IfMatch },
-    Reject { alert: String, note: String },
-    Import { message: Box<AlertRecord>, xml: String },
+    Transition {
+        id: String,
+        if_match: IfMatch,
+        transition: Box<IncidentTransition>,
+    },
+    Edit {
+        id: String,
+        if_match: IfMatch,
+        edit: Box<IncidentEdit>,
+        note: Option<String>,
+        alert: Box<AlertTexts>,
+    },
+    Resources {
+        id: String,
+        if_match: IfMatch,
+        what: ResourceRequest,
+    },
+    Note {
+        id: String,
+        text: String,
+        data: Value,
+    },
+    Publish {
+        id: String,
+        draft: Box<Draft>,
+    },
+    EndAlert {
+        alert: String,
+        action: AlertAction,
+        note: Option<String>,
+        texts: Box<AlertTexts>,
+    },
+    EditAlert {
+        alert: String,
+        if_match: IfMatch,
+        texts: Box<AlertTexts>,
+    },
+    Confirm {
+        alert: String,
+        if_match: IfMatch,
+    },
+    Reject {
+        alert: String,
+        note: String,
+    },
+    /// A proposal's approval has ended without an execution.
+    EndWaiting {
+        alert: String,
+        approval: String,
+        why: String,
+    },
+    Import {
+        message: Box<AlertRecord>,
+        xml: String,
+    },
 }
 
 /// Whether a change is made or only shown.
@@ -60,7 +106,7 @@ impl IncidentRequest {
             | Self::Note { id, .. }
             | Self::Publish { id, .. } => Some(id),
             Self::EndAlert { .. } | Self::EditAlert { .. } | Self::Confirm { .. } | Self::Reject { .. } => None,
-            Self::Report(_) | Self::Import { .. } => None,
+            Self::EndWaiting { .. } | Self::Report(_) | Self::Import { .. } => None,
         }
     }
 
@@ -70,9 +116,15 @@ impl IncidentRequest {
             Self::EndAlert { alert, .. }
             | Self::EditAlert { alert, .. }
             | Self::Confirm { alert, .. }
-            | Self::Reject { alert, .. } => Some(alert),
+            | Self::Reject { alert, .. }
+            | Self::EndWaiting { alert, .. } => Some(alert),
             _ => None,
         }
+    }
+
+    /// Returns whether the request decides on a proposal, rather than making one.
+    pub(super) fn decides(&self) -> bool {
+        matches!(self, Self::Confirm { .. } | Self::Reject { .. })
     }
 }
 
@@ -84,6 +136,8 @@ pub(super) struct WriteIncident {
     pub idempotency: Option<Idempotency>,
     pub mode: WriteMode,
     pub what: IncidentRequest,
+    /// The change of the approval that a proposal waits for.
+    pub step: Option<ApprovalStep>,
 }
 
 /// Response to a change.
@@ -117,6 +171,18 @@ pub struct IncidentDetails {
     /// Its message that waits to be confirmed, if the caller may see it.
     pub pending_alert: Option<Arc<AlertRecord>>,
 }
+
+/// Returns the approval that a proposal waits for.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Option<String>, Error>")]
+pub(super) struct GetAwaitedApproval {
+    pub alert: String,
+}
+
+/// Lists the proposals that wait for an approval, with that approval.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Vec<(String, String)>, Error>")]
+pub(super) struct ListAwaitedApprovals;
 
 /// Returns an incident.
 #[derive(Debug, Message)]

@@ -47,6 +47,12 @@ impl Plan {
         last.find(|alert| matches!(alert.state, AlertState::Published | AlertState::PendingSecond))
     }
 
+    /// Returns the proposal that the change makes or rewrites.
+    pub(super) fn proposal(&mut self) -> Option<&mut AlertRecord> {
+        let mut last = self.alerts.iter_mut().rev().map(|change| &mut change.after);
+        last.find(|alert| alert.state == AlertState::PendingSecond)
+    }
+
     /// Returns an alert after the change, if the change concerns it.
     pub(super) fn alert(&self, id: &str) -> Option<&AlertRecord> {
         self.alerts.iter().rev().map(|change| &change.after).find(|alert| alert.id == id)

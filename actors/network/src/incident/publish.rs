@@ -15,6 +15,7 @@ use super::record::Incident;
 use super::state::{IncidentRegistry, RequestContext};
 use crate::alert::{AlertAction, AlertChange, AlertRecord, AlertState, Occasion, ResponseType, Scope};
 use muster_core::audit::AuditEntry;
+use muster_core::guard::StepOutcome;
 use muster_core::ids::IdKind;
 use muster_core::precondition::IfMatch;
 use muster_core::principal::Permission;
@@ -87,14 +88,26 @@ impl IncidentRegistry {
         Ok(self.release_alone(incident, alert, context))
     }
 
-    /// Confirms a proposal, which publishes it.
+    /// Confirms a proposal, which publishes it. `outcome` is how the approval of a guarded proposal stands after the
+    /// decision: it has judged who decides.
     ///
     /// # Errors
     /// `Forbidden` to the author of the proposal if it takes two people; `PreconditionFailed`; `Conflict` if it does
     /// not wait, if no alert may be published for its incident any more, or if the alert that it ends has ended.
-    pub(super) fn confirm(&self, id: &str, if_match: IfMatch, context: RequestContext<'_>) -> Result<Plan, Error> {
-        let pending = self.pending(id, AlertAction::Confirm, context)?;
+    pub(super) fn confirm(
+        &self,
+        id: &str,
+        if_match: IfMatch,
+        outcome: Option<&StepOutcome>,
+        context: RequestContext<'_>,
+    ) -> Result<Plan, Error> {
+        let pending = self.pending(id, AlertAction::Confirm, outcome, context)?;
         if_match.check(pending.version)?;
+        match outcome {
+            Some(StepOutcome::Waits) => return Ok(Plan::default()),
+            Some(StepOutcome::Ended(why)) => return Ok(rejected(pending, why, context)),
+            Some(StepOutcome::Executed) | None => {}
+        }
         let incident = self.incident_of(pending)?;
         if !pending.is_end() {
             require_publishable(incident, pending.scope)?;
@@ -105,7 +118,10 @@ impl IncidentRegistry {
         let next = incident.next_version(context.now);
         let kind = "alert_published";
         let mut plan = Plan::of(record_change(incident, next, context, kind, None, Value::Null, "incident.updated"));
-        self.release_confirmed(&mut plan, pending, context)?;
+        if outcome.is_none() {
+            self.require_confirmer(pending, context.by)?;
+        }
+        self.release_confirmed(&mut plan, pending, context);
         Ok(plan)
     }
 
@@ -120,7 +136,7 @@ impl IncidentRegistry {
         texts: AlertTexts,
         context: RequestContext<'_>,
     ) -> Result<Plan, Error> {
-        let pending = self.pending(id, AlertAction::Confirm, context)?;
+        let pending = self.pending(id, AlertAction::Confirm, None, context)?;
         if_match.check(pending.version)?;
         let mut checks = Checks::default();
         texts.check(&mut checks, "", context.now);
@@ -138,13 +154,27 @@ impl IncidentRegistry {
     ///
     /// # Errors
     /// `Forbidden`; `NotFound`; `Conflict` if it does not wait.
-    pub(super) fn reject(&self, id: &str, note: String, context: RequestContext<'_>) -> Result<Plan, Error> {
-        let pending = self.pending(id, AlertAction::Reject, context)?;
-        let mut change = AlertChange::moved(pending, AlertState::Rejected, context.now, Some("alert.rejected"));
-        change.after.decided_by = Some(context.by.id().to_owned());
-        change.after.reason = Some(note.clone());
-        let audit = AuditEntry::new(context.now, context.by.id(), "alert_rejected", id, json!({ "note": note }));
-        Ok(Plan { alerts: vec![change], audit: vec![audit], ..Plan::default() })
+    pub(super) fn reject(
+        &self,
+        id: &str,
+        note: &str,
+        outcome: Option<&StepOutcome>,
+        context: RequestContext<'_>,
+    ) -> Result<Plan, Error> {
+        Ok(rejected(self.pending(id, AlertAction::Reject, outcome, context)?, note, context))
+    }
+
+    /// Withdraws a proposal whose approval has ended without an execution. One that waits for another approval, or no
+    /// longer waits, is left as it is.
+    pub(super) fn end_waiting(&self, id: &str, approval: &str, why: &str, context: RequestContext<'_>) -> Plan {
+        let waits = |alert: &&Arc<AlertRecord>| {
+            alert.state == AlertState::PendingSecond && alert.approval_id.as_deref() == Some(approval)
+        };
+        let Some(pending) = self.alerts.get(id).filter(waits) else { return Plan::default() };
+        let mut change = AlertChange::moved(pending, AlertState::Withdrawn, context.now, Some("alert.withdrawn"));
+        change.after.reason = Some(why.to_owned());
+        let audit = AuditEntry::new(context.now, context.by.id(), "alert_withdrawn", id, json!({ "note": why }));
+        Plan { alerts: vec![change], audit: vec![audit], ..Plan::default() }
     }
 
     /// Releases a message that changes nothing else of its incident.
@@ -174,9 +204,21 @@ impl IncidentRegistry {
         Err(Error::new(Kind::Conflict, message).coded("alert_pending").detailing(details))
     }
 
-    fn pending(&self, id: &str, action: AlertAction, context: RequestContext<'_>) -> Result<&Arc<AlertRecord>, Error> {
-        context.by.require(Permission::AlertsPublish)?;
-        let alert = self.find_alert(id, context.by)?;
+    /// Returns a proposal that the caller may act on: with `alerts:publish`, or as who decides on its approval.
+    fn pending(
+        &self,
+        id: &str,
+        action: AlertAction,
+        outcome: Option<&StepOutcome>,
+        context: RequestContext<'_>,
+    ) -> Result<&Arc<AlertRecord>, Error> {
+        let alert = match outcome {
+            Some(_) => self.alerts.get(id).ok_or_else(|| unknown_alert(id))?,
+            None => {
+                context.by.require(Permission::AlertsPublish)?;
+                self.find_alert(id, context.by)?
+            }
+        };
         alert.require(action)?;
         Ok(alert)
     }
@@ -189,9 +231,7 @@ impl IncidentRegistry {
     /// # Errors
     /// `NotFound` if it does not exist or the caller may not see it.
     pub(super) fn find_alert(&self, id: &str, by: &By) -> Result<&Arc<AlertRecord>, Error> {
-        let short_id: String = id.chars().take(64).collect();
-        let missing = || Error::new(Kind::NotFound, format!("no alert has the id {short_id}"));
-        self.alerts.get(id).filter(|alert| self.can_see_alert(alert, by)).ok_or_else(missing)
+        self.alerts.get(id).filter(|alert| self.can_see_alert(alert, by)).ok_or_else(|| unknown_alert(id))
     }
 
     /// Returns whether the caller may see an alert: public ones with `alerts:read`, all others as a writer of its
@@ -206,4 +246,18 @@ impl IncidentRegistry {
         let addressed = alert.scope != Scope::Private || alert.made_by == by.id() || incident.is_some();
         writes && can_see && addressed
     }
+}
+
+fn rejected(pending: &AlertRecord, note: &str, context: RequestContext<'_>) -> Plan {
+    let mut change = AlertChange::moved(pending, AlertState::Rejected, context.now, Some("alert.rejected"));
+    change.after.decided_by = Some(context.by.id().to_owned());
+    change.after.reason = Some(note.to_owned());
+    let audit = AuditEntry::new(context.now, context.by.id(), "alert_rejected", &pending.id, json!({ "note": note }));
+    Plan { alerts: vec![change], audit: vec![audit], ..Plan::default() }
+}
+
+/// The error of an alert that does not exist or that the caller may not see.
+pub(super) fn unknown_alert(id: &str) -> Error {
+    let id: String = id.chars().take(64).collect();
+    Error::new(Kind::NotFound, format!("no alert has the id {id}"))
 }

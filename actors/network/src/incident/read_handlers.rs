@@ -7,12 +7,14 @@ use actix::{Context, Handler, ResponseFuture};
 use super::actor::{IncidentActor, IncidentEffect};
 use super::archive;
 use super::messages::{
-    GetAlert, GetAlertFeed, GetIncident, GetNewestAlert, IncidentDetails, ListAlerts, ListIncidents, TakeSnapshot,
+    GetAlert, GetAlertFeed, GetAwaitedApproval, GetIncident, GetNewestAlert, IncidentDetails, ListAlerts,
+    ListAwaitedApprovals, ListIncidents, TakeSnapshot,
 };
+use super::publish::unknown_alert;
 use super::record::Incident;
 use super::snapshot;
 use super::state::RequestContext;
-use crate::alert::AlertRecord;
+use crate::alert::{AlertRecord, AlertState};
 use muster_core::ids::new_id;
 use muster_core::journal::Journalled;
 use muster_core::journal::respond;
@@ -49,6 +51,27 @@ impl Handler<GetAlert> for IncidentActor {
     fn handle(&mut self, get: GetAlert, context: &mut Context<Self>) -> Self::Result {
         let found = self.registry.find_alert(&get.id, &get.by).cloned();
         respond(self, found, context)
+    }
+}
+
+impl Handler<GetAwaitedApproval> for IncidentActor {
+    type Result = ResponseFuture<Result<Option<String>, Error>>;
+
+    fn handle(&mut self, get: GetAwaitedApproval, context: &mut Context<Self>) -> Self::Result {
+        let alert = self.registry.alerts.get(&get.alert).ok_or_else(|| unknown_alert(&get.alert));
+        let awaited = alert.map(|alert| awaited(alert).map(str::to_owned));
+        respond(self, awaited, context)
+    }
+}
+
+impl Handler<ListAwaitedApprovals> for IncidentActor {
+    type Result = ResponseFuture<Result<Vec<(String, String)>, Error>>;
+
+    fn handle(&mut self, _: ListAwaitedApprovals, context: &mut Context<Self>) -> Self::Result {
+        let waiting = self.registry.alerts.all_pending();
+        let awaited = waiting.filter_map(|alert| Some((alert.id.clone(), awaited(alert)?.to_owned())));
+        let awaited = Ok(awaited.collect());
+        respond(self, awaited, context)
     }
 }
 
@@ -108,4 +131,9 @@ impl Handler<TakeSnapshot> for IncidentActor {
             self.flush(context);
         }
     }
+}
+
+/// Returns the approval that a proposal waits for.
+fn awaited(alert: &AlertRecord) -> Option<&str> {
+    alert.approval_id.as_deref().filter(|_| alert.state == AlertState::PendingSecond)
 }

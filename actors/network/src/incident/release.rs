@@ -2,15 +2,18 @@
 //!
 //! Whatever causes a message, it is published only by a person with the permission `alerts:publish` and, if a message of
 //! its chain is public and Severe or Extreme, by two people. Otherwise it is proposed: the incident changes, what is
-//! published stands, and the message waits to be confirmed or rejected.
+//! published stands, and the message waits to be confirmed or rejected. Once there is a quorum of deciders, a proposal that
+//! broadcasts an extreme alert waits for its approval instead.
 
 use serde_json::json;
+use sha2::{Digest, Sha256};
 
 use super::alert_builder::to_seconds;
 use super::plan::Plan;
 use super::state::{IncidentRegistry, RequestContext};
 use crate::alert::{AlertChange, AlertRecord, AlertState, MsgType, Origin, WaitsFor};
 use muster_core::audit::AuditEntry;
+use muster_core::guard::{GuardedAction, Need};
 use muster_core::principal::Permission;
 use muster_core::{Error, Kind, Millis};
 use muster_identity::By;
@@ -46,22 +49,22 @@ impl IncidentRegistry {
         }
     }
 
-    /// Publishes a proposal that its second person confirms.
+    /// Checks that a caller may confirm a proposal without an approval.
     ///
     /// # Errors
     /// `Forbidden` without `alerts:publish`, and to the author of the proposal if it takes two people.
-    pub(super) fn release_confirmed(
-        &self,
-        plan: &mut Plan,
-        pending: &AlertRecord,
-        context: RequestContext<'_>,
-    ) -> Result<(), Error> {
-        context.by.require(Permission::AlertsPublish)?;
-        if self.needs_two(pending) && pending.made_by == context.by.id() {
+    pub(super) fn require_confirmer(&self, pending: &AlertRecord, by: &By) -> Result<(), Error> {
+        by.require(Permission::AlertsPublish)?;
+        if self.needs_two(pending) && pending.made_by == by.id() {
             let message = "who proposed an alert, or wrote its present text, does not confirm it: another person with \
                            `alerts:publish` has to";
             return Err(Error::new(Kind::Forbidden, message).coded("second_person_required"));
         }
+        Ok(())
+    }
+
+    /// Publishes a proposal that is confirmed, by its second person or by the last decision of its approval.
+    pub(super) fn release_confirmed(&self, plan: &mut Plan, pending: &AlertRecord, context: RequestContext<'_>) {
         let alert = AlertRecord {
             sent: to_seconds(context.now),
             decided_by: Some(context.by.id().to_owned()),
@@ -74,7 +77,6 @@ impl IncidentRegistry {
         plan.audit.push(AuditEntry::new(context.now, context.by.id(), "alert_confirmed", &alert.id, data.clone()));
         plan.annotate(data);
         self.publish_message(plan, alert, context.now);
-        Ok(())
     }
 
     /// Publishes a message: it supersedes the current one, and the incident's record refers to it.
@@ -120,6 +122,18 @@ impl IncidentRegistry {
         };
         AlertChange::new(after, context.now, Some("alert.pending"))
     }
+}
+
+/// Returns what a proposal needs beside a second person: the approval of the broadcast of an extreme alert.
+pub(super) fn need(proposal: &AlertRecord) -> Option<Need> {
+    let info = proposal.info.as_ref().filter(|_| proposal.is_extreme_broadcast())?;
+    let content = serde_json::to_vec(info).unwrap_or_default();
+    let facts = json!({
+        "incident": proposal.incident_id, "msg_type": proposal.msg_type, "event": info.event, "urgency": info.urgency,
+        "headline": info.headline, "area": info.area_desc, "expires": info.expires,
+        "content_sha256": format!("{:x}", Sha256::digest(&content)),
+    });
+    Some(Need::new(GuardedAction::AlertBroadcast, &*proposal.id).knowing(facts))
 }
 
 /// Returns the name of a published message's event.

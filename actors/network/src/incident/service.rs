@@ -12,8 +12,9 @@ use super::alert_texts::AlertTexts;
 use super::change::ResourceRequest;
 use super::edit::IncidentEdit;
 use super::messages::{
-    AlertFilter, GetAlert, GetAlertFeed, GetIncident, GetNewestAlert, IncidentDetails, IncidentRequest,
-    IncidentResponse, ListAlerts, ListIncidents, TakeSnapshot, WriteIncident, WriteMode,
+    AlertFilter, GetAlert, GetAlertFeed, GetAwaitedApproval, GetIncident, GetNewestAlert, IncidentDetails,
+    IncidentRequest, IncidentResponse, ListAlerts, ListAwaitedApprovals, ListIncidents, TakeSnapshot, WriteIncident,
+    WriteMode,
 };
 use super::record::Incident;
 use super::report::NewReport;
@@ -23,6 +24,7 @@ use super::transition::IncidentTransition;
 use crate::alert::{AlertAction, AlertRecord, Document, Origin};
 use crate::journal::Incarnations;
 use crate::shapes;
+use muster_core::guard::ApprovalStep;
 use muster_core::idempotency::Idempotency;
 use muster_core::page::{Page, PageParams};
 use muster_core::precondition::IfMatch;
@@ -68,7 +70,7 @@ impl Incidents {
         idempotency: Option<Idempotency>,
         what: IncidentRequest,
     ) -> Result<IncidentResponse, Error> {
-        self.request(by, idempotency, WriteMode::Apply, what).await
+        self.request(by, idempotency, WriteMode::Apply, what, None).await
     }
 
     async fn request(
@@ -77,8 +79,9 @@ impl Incidents {
         idempotency: Option<Idempotency>,
         mode: WriteMode,
         what: IncidentRequest,
+        step: Option<ApprovalStep>,
     ) -> Result<IncidentResponse, Error> {
-        self.handle.ask(WriteIncident { by, idempotency, mode, what }).await?
+        self.handle.ask(WriteIncident { by, idempotency, mode, what, step }).await?
     }
 
     /// Reports an incident. A report whose `dedup_key` names an open incident is attached to that incident.
@@ -121,13 +124,14 @@ impl Incidents {
         transition: IncidentTransition,
     ) -> Result<IncidentResponse, Error> {
         let what = IncidentRequest::Transition { id, if_match, transition: Box::new(transition) };
-        self.request(by, None, WriteMode::DryRun, what).await
+        self.request(by, None, WriteMode::DryRun, what, None).await
     }
 
-    /// Changes fields of an incident.
+    /// Changes fields of an incident. `step` opens the approval of the Update that the change proposes, if it needs one.
     ///
     /// # Errors
-    /// As [`Incidents::transition`].
+    /// As [`Incidents::transition`]; `Forbidden` (`approval_required`) without that step: its resource is the identifier
+    /// of the alert.
     pub async fn edit(
         &self,
         by: By,
@@ -136,10 +140,11 @@ impl Incidents {
         edit: IncidentEdit,
         note: Option<String>,
         alert: AlertTexts,
+        step: Option<ApprovalStep>,
     ) -> Result<IncidentResponse, Error> {
         shapes::check(edit.geometry.as_ref().and_then(Option::as_ref)).await?;
         let what = IncidentRequest::Edit { id, if_match, edit: Box::new(edit), note, alert: Box::new(alert) };
-        self.write(by, None, what).await
+        self.request(by, None, WriteMode::Apply, what, step).await
     }
 
     /// Adds or changes a resource.
@@ -203,18 +208,22 @@ impl Incidents {
         timeline::read(&self.store, &incident.id, &page)
     }
 
-    /// Publishes an alert of an incident, or proposes it if a second person has to confirm it.
+    /// Publishes an alert of an incident, or proposes it if a second person has to confirm it. `step` opens the approval
+    /// of a proposal that needs one.
     ///
     /// # Errors
-    /// `Forbidden`, `NotFound`, `Invalid`, `Conflict`.
+    /// `Forbidden`, `NotFound`, `Invalid`, `Conflict`; `Forbidden` (`approval_required`) without that step: its resource is
+    /// the identifier of the alert.
     pub async fn publish(
         &self,
         by: By,
         idempotency: Option<Idempotency>,
         id: String,
         draft: Draft,
+        step: Option<ApprovalStep>,
     ) -> Result<IncidentResponse, Error> {
-        self.write(by, idempotency, IncidentRequest::Publish { id, draft: Box::new(draft) }).await
+        let what = IncidentRequest::Publish { id, draft: Box::new(draft) };
+        self.request(by, idempotency, WriteMode::Apply, what, step).await
     }
 
     /// Returns the alert that [`Incidents::publish`] would publish or propose; nothing changes.
@@ -222,7 +231,8 @@ impl Incidents {
     /// # Errors
     /// As [`Incidents::publish`].
     pub async fn try_publish(&self, by: By, id: String, draft: Draft) -> Result<IncidentResponse, Error> {
-        self.request(by, None, WriteMode::DryRun, IncidentRequest::Publish { id, draft: Box::new(draft) }).await
+        let what = IncidentRequest::Publish { id, draft: Box::new(draft) };
+        self.request(by, None, WriteMode::DryRun, what, None).await
     }
 
     /// Ends an alert by a Cancel or an all-clear, or proposes that.
@@ -242,35 +252,77 @@ impl Incidents {
         self.write(by, idempotency, IncidentRequest::EndAlert { alert, action, note, texts }).await
     }
 
-    /// Changes the text of a proposed alert.
+    /// Changes the text of a proposed alert. `step` opens the approval of the new text, if it needs one: decisions on the
+    /// earlier text no longer count.
     ///
     /// # Errors
-    /// `Forbidden`; `NotFound`; `PreconditionFailed`; `Invalid`; `Conflict`.
+    /// `Forbidden`; `NotFound`; `PreconditionFailed`; `Invalid`; `Conflict`; `Forbidden` (`approval_required`) without that
+    /// step.
     pub async fn edit_alert(
         &self,
         by: By,
         alert: String,
         if_match: IfMatch,
         texts: AlertTexts,
+        step: Option<ApprovalStep>,
     ) -> Result<IncidentResponse, Error> {
-        self.write(by, None, IncidentRequest::EditAlert { alert, if_match, texts: Box::new(texts) }).await
+        let what = IncidentRequest::EditAlert { alert, if_match, texts: Box::new(texts) };
+        self.request(by, None, WriteMode::Apply, what, step).await
     }
 
-    /// Confirms a proposed alert.
+    /// Confirms a proposed alert. Of one that waits for an approval, `step` is the decision.
     ///
     /// # Errors
-    /// `Forbidden` to its author if it takes two people; `NotFound`; `PreconditionFailed`; `Conflict`.
-    pub async fn confirm(&self, by: By, alert: String, if_match: IfMatch) -> Result<IncidentResponse, Error> {
-        self.write(by, None, IncidentRequest::Confirm { alert, if_match }).await
+    /// `Forbidden` to its author if it takes two people; `NotFound`; `PreconditionFailed`; `Conflict`; `Forbidden`
+    /// (`approval_required`) without that step.
+    pub async fn confirm(
+        &self,
+        by: By,
+        alert: String,
+        if_match: IfMatch,
+        step: Option<ApprovalStep>,
+    ) -> Result<IncidentResponse, Error> {
+        self.request(by, None, WriteMode::Apply, IncidentRequest::Confirm { alert, if_match }, step).await
     }
 
-    /// Rejects a proposed alert.
+    /// Rejects a proposed alert. Of one that waits for an approval, `step` is the decision.
     ///
     /// # Errors
-    /// `Forbidden`; `NotFound`; `Conflict`; `Invalid` without a note.
-    pub async fn reject(&self, by: By, alert: String, note: Option<String>) -> Result<IncidentResponse, Error> {
+    /// `Forbidden`; `NotFound`; `Conflict`; `Invalid` without a note; `Forbidden` (`approval_required`) without that step.
+    pub async fn reject(
+        &self,
+        by: By,
+        alert: String,
+        note: Option<String>,
+        step: Option<ApprovalStep>,
+    ) -> Result<IncidentResponse, Error> {
         let note = super::checks::required("note", note, "say what is wrong with it")?;
-        self.write(by, None, IncidentRequest::Reject { alert, note }).await
+        self.request(by, None, WriteMode::Apply, IncidentRequest::Reject { alert, note }, step).await
+    }
+
+    /// Withdraws a proposed alert whose approval has ended without an execution. One that waits for another approval, or no
+    /// longer waits, is left as it is.
+    ///
+    /// # Errors
+    /// `Unavailable`.
+    pub async fn end_waiting(&self, alert: String, approval: String, why: String) -> Result<(), Error> {
+        self.write(By::System, None, IncidentRequest::EndWaiting { alert, approval, why }).await.map(drop)
+    }
+
+    /// Returns the approval that a proposed alert waits for.
+    ///
+    /// # Errors
+    /// `NotFound`; `Unavailable`.
+    pub async fn awaited_approval(&self, alert: &str) -> Result<Option<String>, Error> {
+        self.handle.ask(GetAwaitedApproval { alert: alert.to_owned() }).await?
+    }
+
+    /// Returns the alerts that wait for an approval, with that approval.
+    ///
+    /// # Errors
+    /// `Unavailable`.
+    pub async fn awaiting_approvals(&self) -> Result<Vec<(String, String)>, Error> {
+        self.handle.ask(ListAwaitedApprovals).await?
     }
 
     /// # Errors

@@ -11,10 +11,12 @@ use super::archive;
 use super::events;
 use super::messages::{IncidentRequest, IncidentResponse, WriteIncident, WriteMode};
 use super::plan::Plan;
+use super::release;
 use super::state::RequestContext;
 use crate::alert::{AlertState, Document, WaitsFor};
 use muster_core::event::Event;
-use muster_core::ids::new_id;
+use muster_core::guard::{ApprovalStep, StepOutcome};
+use muster_core::ids::{IdKind, new_id};
 use muster_core::journal::Journalled;
 use muster_core::journal::respond;
 use muster_core::{Error, Kind, Millis};
@@ -53,6 +55,14 @@ pub(super) fn ops(plan: &Plan, events: &[Event]) -> Result<Vec<Op>, StoreError> 
     Ok(ops)
 }
 
+/// A request with the step that came with it.
+enum Decided {
+    /// A decision on a proposal that waits for an approval.
+    Decision(ApprovalStep),
+    /// Every other request, with the step that opens an approval.
+    Other(Option<ApprovalStep>),
+}
+
 impl IncidentActor {
     /// Loads an archived incident into memory to be annotated or read; a tick removes it again.
     pub(super) fn load_archived(&mut self, id: &str) -> Result<(), Error> {
@@ -87,12 +97,28 @@ impl IncidentActor {
         if let Some(id) = incident {
             self.load_archived(id)?;
         }
-        let (plan, answer) = self.plan(write.what, &write.by, now)?;
+        let opened = write.step.as_ref().filter(|_| !write.what.decides()).map(|step| step.resource.clone());
+        let decided = self.decided(&write.what, write.step)?;
+        let (step, outcome) = match decided {
+            Decided::Decision(step) => (None, Some(step)),
+            Decided::Other(step) => (step, None),
+        };
+        let outcome_of = outcome.as_ref().map(|step| &step.outcome);
+        let (mut plan, mut answer) = self.plan(write.what, outcome_of, opened, &write.by, now)?;
         if write.mode == WriteMode::DryRun {
             return Ok(answer);
         }
+        let step = match outcome {
+            Some(step) => Some(step),
+            None => self.open(&mut plan, &mut answer, step)?,
+        };
         let events = events(&plan);
         let mut ops = ops(&plan, &events)?;
+        let mut expect = Vec::new();
+        if let Some(step) = step {
+            expect.push(step.expect);
+            ops.extend(step.ops);
+        }
         let first = write.idempotency.map(|request| (request, json!(answer)));
         if let Some((request, answer)) = &first {
             ops.push(request.op(now, answer.clone())?);
@@ -105,11 +131,63 @@ impl IncidentActor {
         if let Some((request, answer)) = first {
             self.responses.insert(&request, answer, self.journal.next_number());
         }
-        self.record(&plan, ops, events);
+        self.record(&plan, expect, ops, events);
         Ok(answer)
     }
 
-    fn plan(&self, what: IncidentRequest, by: &By, now: Millis) -> Result<(Plan, IncidentResponse), Error> {
+    /// Makes the proposal of a plan wait for the approval that a step opens, if it needs one.
+    fn open(
+        &self,
+        plan: &mut Plan,
+        answer: &mut IncidentResponse,
+        step: Option<ApprovalStep>,
+    ) -> Result<Option<ApprovalStep>, Error> {
+        let standing = self.options.standing.get();
+        let proposal = plan.proposal();
+        let need = proposal.as_deref().and_then(release::need);
+        let step = standing.open(need, step)?;
+        if let (Some(proposal), Some(step)) = (proposal, &step) {
+            proposal.approval_id = Some(step.approval.clone());
+            let shown = Arc::new(proposal.clone());
+            for alert in [&mut answer.alert, &mut answer.pending_alert].into_iter().flatten() {
+                if alert.id == shown.id {
+                    *alert = Arc::clone(&shown);
+                }
+            }
+        }
+        Ok(step)
+    }
+
+    /// Tells a decision on a proposal that waits for an approval from every other request.
+    ///
+    /// # Errors
+    /// `Forbidden` (`approval_required`) for such a decision without its step; `Conflict` with that of another approval.
+    fn decided(&self, what: &IncidentRequest, step: Option<ApprovalStep>) -> Result<Decided, Error> {
+        let alert = what.alert().filter(|_| what.decides()).and_then(|alert| self.registry.alerts.get(alert));
+        let waiting = alert.filter(|alert| alert.state == AlertState::PendingSecond);
+        let Some((alert, approval)) = waiting.and_then(|alert| Some((alert, alert.approval_id.as_deref()?))) else {
+            return Ok(Decided::Other(step));
+        };
+        match (step, release::need(alert)) {
+            (Some(step), _) => step.decides(approval).map(Decided::Decision),
+            (None, Some(need)) => Err(need.required(&self.options.standing.get().rule(need.action).roles)),
+            (None, None) => Ok(Decided::Other(None)),
+        }
+    }
+
+    /// `opened` is the identifier of the proposal for which an approval is opened.
+    fn plan(
+        &self,
+        what: IncidentRequest,
+        outcome: Option<&StepOutcome>,
+        opened: Option<String>,
+        by: &By,
+        now: Millis,
+    ) -> Result<(Plan, IncidentResponse), Error> {
+        let new_id = |kind| match &opened {
+            Some(alert) if kind == IdKind::Alert => alert.clone(),
+            _ => new_id(kind),
+        };
         let context = RequestContext { by, now, new_id: &new_id };
         let registry = &self.registry;
         let mut answer = IncidentResponse::default();
@@ -141,15 +219,18 @@ impl IncidentActor {
                 (registry.edit_alert(&alert, if_match, *texts, context)?, Some(alert))
             }
             IncidentRequest::Confirm { alert, if_match } => {
-                let plan = registry.confirm(&alert, if_match, context)?;
+                let plan = registry.confirm(&alert, if_match, outcome, context)?;
                 let pending = registry.alerts.get(&alert);
                 let two = pending.filter(|pending| pending.waits_for == Some(WaitsFor::SecondPerson));
-                if let Some(pending) = two {
+                if let Some(pending) = two.filter(|_| outcome.is_none()) {
                     self.options.independence.require(&pending.made_by, by.id(), now)?;
                 }
                 (plan, Some(alert))
             }
-            IncidentRequest::Reject { alert, note } => (registry.reject(&alert, note, context)?, Some(alert)),
+            IncidentRequest::Reject { alert, note } => (registry.reject(&alert, &note, outcome, context)?, Some(alert)),
+            IncidentRequest::EndWaiting { alert, approval, why } => {
+                (registry.end_waiting(&alert, &approval, &why, context), Some(alert))
+            }
             IncidentRequest::Import { message, xml } => {
                 let (plan, alert, outcome) = registry.import(*message, xml, context)?;
                 answer.outcome = Some(outcome);

@@ -5,6 +5,7 @@ use serde_json::json;
 use super::{Rollout, RolloutEvent};
 use crate::firmware::execution::ExecState;
 use crate::firmware::job::{AfterAbort, Approval, Decision, GroupState, JobAction, JobState, RollbackRequest};
+use muster_core::guard::StepOutcome;
 use muster_core::{Error, Kind, Millis};
 use muster_identity::Person;
 
@@ -12,13 +13,23 @@ use muster_identity::Person;
 const ROLLBACK_APPROVALS: u32 = 2;
 
 impl Rollout {
+    /// `outcome` is how the approval of a guarded job stands after a decision; `None` for a job without one, whose
+    /// approvals are counted.
+    ///
     /// # Errors
     /// `Conflict` with the allowed actions; `Forbidden` if the separation of duties is violated.
-    pub fn apply_action(&mut self, action: JobAction, by: &Person, note: &str, now: Millis) -> Result<(), Error> {
+    pub fn apply_action(
+        &mut self,
+        action: JobAction,
+        by: &Person,
+        note: &str,
+        outcome: Option<StepOutcome>,
+        now: Millis,
+    ) -> Result<(), Error> {
         self.check_allowed(action)?;
-        self.check_separation_of_duties(action, by)?;
+        self.check_separation_of_duties(action, by, outcome.is_some())?;
         match action {
-            JobAction::Approve | JobAction::Deny => self.decide(action, by, note, now),
+            JobAction::Approve | JobAction::Deny => self.decide(action, by, note, outcome, now),
             JobAction::Pause => {
                 self.record_executor(by);
                 self.job.end_reason = Some(describe("paused", by, note));
@@ -60,6 +71,13 @@ impl Rollout {
         }
     }
 
+    /// Ends the wait for an approval that has ended without an execution.
+    pub fn end_waiting(&mut self, why: &str, now: Millis) {
+        if self.job.state == JobState::PendingApproval {
+            self.cancel(why, now);
+        }
+    }
+
     fn check_allowed(&self, action: JobAction) -> Result<(), Error> {
         let allowed = self.job.state.allowed_actions();
         if allowed.contains(&action) {
@@ -70,7 +88,8 @@ impl Rollout {
         Err(Error::new(Kind::Conflict, message).coded("illegal_transition").detailing(json!({ "allowed": names })))
     }
 
-    fn check_separation_of_duties(&self, action: JobAction, by: &Person) -> Result<(), Error> {
+    /// The roles of a guarded job are those of its quorum, which a person may cover with any role of the server.
+    fn check_separation_of_duties(&self, action: JobAction, by: &Person, is_guarded: bool) -> Result<(), Error> {
         let user = &*by.user_id;
         let forbidden = |code, message: &str| Err(Error::new(Kind::Forbidden, message).coded(code));
         let approved = self.job.approvals.iter().find(|approval| approval.user == user);
@@ -82,10 +101,12 @@ impl Rollout {
                 forbidden("separation_of_duty", "who executes a job cannot approve it")
             }
             JobAction::Approve if approved.is_some() => forbidden("already_approved", "each person approves once"),
-            JobAction::Approve if self.job.approvals.iter().any(|approval| approval.role == by.role) => forbidden(
-                "role_already_approved",
-                "one of your role has approved already: the next approval needs another role",
-            ),
+            JobAction::Approve if !is_guarded && self.job.approvals.iter().any(|approval| approval.role == by.role) => {
+                forbidden(
+                    "role_already_approved",
+                    "one of your role has approved already: the next approval needs another role",
+                )
+            }
             JobAction::Pause | JobAction::Resume | JobAction::Cancel | JobAction::Rollback if approved.is_some() => {
                 forbidden("separation_of_duty", "who approved a job cannot execute it")
             }
@@ -93,7 +114,7 @@ impl Rollout {
         }
     }
 
-    fn decide(&mut self, action: JobAction, by: &Person, note: &str, now: Millis) {
+    fn decide(&mut self, action: JobAction, by: &Person, note: &str, outcome: Option<StepOutcome>, now: Millis) {
         let decision = if action == JobAction::Approve { Decision::Approved } else { Decision::Denied };
         self.job.approvals.push(Approval {
             user: by.user_id.to_string(),
@@ -104,17 +125,24 @@ impl Rollout {
             sha256: self.job.image.as_ref().map(|image| image.sha256.clone()),
         });
         let approved = self.job.approvals.iter().filter(|approval| approval.decision == Decision::Approved).count();
-        if decision == Decision::Denied {
+        let (met, ended) = match outcome {
+            None => (approved >= self.job.approvals_required as usize, None),
+            Some(StepOutcome::Waits) => (false, None),
+            Some(StepOutcome::Executed) => (true, None),
+            Some(StepOutcome::Ended(why)) => (false, Some(why)),
+        };
+        if decision == Decision::Denied || ended.is_some() {
+            let what = ended.filter(|_| decision != Decision::Denied).unwrap_or_else(|| "denied".to_owned());
             if self.job.rollback.is_some() {
-                return self.withdraw_rollback(&describe("rollback denied", by, note), now);
+                return self.withdraw_rollback(&describe(&format!("rollback {what}"), by, note), now);
             }
-            self.job.end_reason = Some(describe("denied", by, note));
+            self.job.end_reason = Some(describe(&what, by, note));
             self.become_state(JobState::Denied, "firmware.job.denied", now);
-        } else if approved >= self.job.approvals_required as usize && self.job.rollback.is_some() {
+        } else if met && self.job.rollback.is_some() {
             self.changed.events.push(RolloutEvent::Job("firmware.job.approved"));
             self.become_state(JobState::RollingBack, "firmware.job.rolling_back", now);
             self.find_reverts();
-        } else if approved >= self.job.approvals_required as usize {
+        } else if met {
             self.become_state(JobState::Scheduled, "firmware.job.approved", now);
         } else {
             self.touch_job(now);

@@ -14,10 +14,14 @@ use crate::firmware::policy::{Mode, OnError, Policy};
 use crate::firmware::rollout::{Fit, Rollout, fit};
 use crate::firmware::transaction::{FirmwareTransaction, firmware_of, job_view};
 use muster_core::audit::AuditEntry;
+use muster_core::guard::{ApprovalStep, GuardedAction, Need, Standing};
 use muster_core::idempotency::Idempotency;
 use muster_core::precondition::IfMatch;
 use muster_core::{Error, Kind, Millis};
 use muster_identity::{By, Person};
+
+/// Number of devices above which a job takes two approvals, whatever the policy says of `firmware.rollout`.
+const TWO_APPROVALS_ABOVE: u32 = 100;
 
 /// A job to be created.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +47,18 @@ pub struct JobActionRequest {
     pub note: String,
     /// Precondition on the job's version.
     pub at: IfMatch,
+    /// What the action means for the approval of a guarded job: it opens one, or decides on it.
+    pub step: Option<ApprovalStep>,
+}
+
+/// By what a new job is decided that may need an approval.
+#[derive(Debug)]
+pub struct Opening<'a> {
+    pub standing: &'a Standing,
+    /// Whether a critical incident concerns one of its devices.
+    pub amid_critical_incident: bool,
+    /// The step that opens the approval.
+    pub step: Option<ApprovalStep>,
 }
 
 /// A planned job that is not stored yet.
@@ -50,6 +66,23 @@ pub struct JobActionRequest {
 pub struct Plan {
     pub job: Job,
     pub executions: Vec<Execution>,
+}
+
+impl Plan {
+    /// Returns the approval that the job needs, if it needs one: that of a rollout to many devices, or of a downgrade.
+    fn need(&self, standing: &Standing) -> Option<Need> {
+        let job = &self.job;
+        let many = u64::from(job.resolved_count) > standing.threshold(GuardedAction::FirmwareRollout);
+        (many || job.kind == JobKind::Downgrade).then(|| need(job))
+    }
+}
+
+/// Returns the need of a rollout, with what its deciders must know.
+fn need(job: &Job) -> Need {
+    let image = job.image.as_ref().map(|image| json!({ "version": image.version, "sha256": image.sha256 }));
+    let facts = json!({ "devices": job.resolved_count, "kind": job.kind, "image": image });
+    let need = Need::new(GuardedAction::FirmwareRollout, &*job.id);
+    need.affecting(job.resolved_count.into()).knowing(facts)
 }
 
 impl FirmwareState {
@@ -88,7 +121,7 @@ impl FirmwareState {
             passed_at: None,
             waived: None,
         };
-        let two = devices > 100 || new.kind == JobKind::Downgrade;
+        let two = devices > TWO_APPROVALS_ABOVE || new.kind == JobKind::Downgrade;
         let image = artifact.map(|artifact| JobImage {
             id: artifact.id.clone(),
             name: artifact.manifest.name.clone(),
@@ -121,6 +154,7 @@ impl FirmwareState {
             end_reason: None,
             reasons: Vec::new(),
             rollback: None,
+            approval_id: None,
             idempotency_key: None,
             version: 1,
             updated_at: now,
@@ -156,15 +190,20 @@ impl FirmwareState {
     /// Creates a planned job, whose executions are stored already.
     ///
     /// # Errors
-    /// Its artifact changed meanwhile, or there are too many jobs.
+    /// Its artifact changed meanwhile, or there are too many jobs; `Forbidden` (`approval_required`) for a guarded job
+    /// without the step that opens its approval.
     pub fn create_job(
         &mut self,
         plan: Plan,
         by: &By,
         named: Option<&Idempotency>,
+        opening: Opening<'_>,
         transaction: &mut FirmwareTransaction,
         now: Millis,
     ) -> Result<Value, Error> {
+        let Opening { standing, amid_critical_incident, step } = opening;
+        let need = plan.need(standing).map(|need| need.amid_critical_incident(amid_critical_incident));
+        let step = standing.open(need, step)?;
         let Plan { mut job, executions } = plan;
         if let Some(artifact) = &job.artifact_id {
             self.deployable(artifact, now)?;
@@ -173,6 +212,11 @@ impl FirmwareState {
             return Err(Error::new(Kind::Conflict, "too many jobs are not at an end yet").coded("too_many_jobs"));
         }
         job.idempotency_key = named.map(|named| named.key.clone());
+        if let Some(step) = step {
+            job.approvals_required = step.people;
+            job.approval_id = Some(step.approval.clone());
+            transaction.step(step);
+        }
         let needs = job.approvals_required > 0;
         job.state = if needs { JobState::PendingApproval } else { JobState::Scheduled };
         let rollout = Rollout::new(job, executions, now);
@@ -198,13 +242,14 @@ impl FirmwareState {
     pub fn apply_action(
         &mut self,
         id: &str,
-        request: &JobActionRequest,
+        request: JobActionRequest,
         by: &Arc<Person>,
+        standing: &Standing,
         transaction: &mut FirmwareTransaction,
         now: Millis,
     ) -> Result<Value, Error> {
-        let JobActionRequest { action, note, at } = request;
-        let (action, job) = (*action, &self.job(id)?.job);
+        let JobActionRequest { action, note, at, step } = request;
+        let job = &self.job(id)?.job;
         at.check(job.version)?;
         // The artifact of a rollback is bad, perhaps; those that the devices return to are checked.
         let returns = job.rollback.is_some() || (action == JobAction::Rollback && job.state.is_terminal());
@@ -216,13 +261,74 @@ impl FirmwareState {
         {
             self.deployable(artifact, now)?;
         }
-        self.with(id, transaction, now, |rollout, _| rollout.apply_action(action, by, note, now)).transpose()?;
+        let step = if allowed { guarded(job, action, standing, step)? } else { None };
+        let approval = step.as_ref().map(|step| (step.approval.clone(), step.people, step.outcome.clone()));
+        self.with(id, transaction, now, |rollout, _| match approval {
+            Some((approval, people, _)) if action == JobAction::Rollback => {
+                rollout.apply_action(action, by, &note, None, now)?;
+                (rollout.job.approval_id, rollout.job.approvals_required) = (Some(approval), people);
+                Ok(())
+            }
+            approval => {
+                let outcome = approval.map(|(_, _, outcome)| outcome);
+                rollout.apply_action(action, by, &note, outcome, now)
+            }
+        })
+        .transpose()?;
+        if let Some(step) = step {
+            transaction.step(step);
+        }
         let (by, what) = (By::Person(Arc::clone(by)), format!("firmware.job.{}", action.name()));
         transaction.audit(&AuditEntry::new(now, by.id(), &what, id, json!({ "note": note })));
         if let Some(rollout) = self.jobs.get(id) {
             transaction.touched.insert(Arc::clone(&rollout.job.id));
         }
         self.job(id).map(job_view)
+    }
+
+    /// Ends the wait of a job for an approval that has ended without an execution.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub fn end_waiting(
+        &mut self,
+        id: &str,
+        approval: &str,
+        why: &str,
+        transaction: &mut FirmwareTransaction,
+        now: Millis,
+    ) -> Result<(), Error> {
+        let job = &self.job(id)?.job;
+        if job.state != JobState::PendingApproval || job.approval_id.as_deref() != Some(approval) {
+            return Ok(());
+        }
+        self.with(id, transaction, now, |rollout, _| rollout.end_waiting(why, now));
+        transaction.audit(&AuditEntry::new(now, "system", "firmware.job.cancel", id, json!({ "note": why })));
+        Ok(())
+    }
+}
+
+/// Returns the step of an action that opens the approval of a job, or decides on it; `None` for an action that does
+/// neither.
+///
+/// # Errors
+/// `Forbidden` (`approval_required`) without the step; `Conflict` with that of another approval.
+fn guarded(
+    job: &Job,
+    action: JobAction,
+    standing: &Standing,
+    step: Option<ApprovalStep>,
+) -> Result<Option<ApprovalStep>, Error> {
+    match (action, &job.approval_id) {
+        // The rollback of a finished job returns its devices to a lower sequence, as a downgrade does.
+        (JobAction::Rollback, _) if job.state.is_terminal() => standing.open(Some(need(job)), step),
+        (JobAction::Approve | JobAction::Deny, Some(approval)) if job.state == JobState::PendingApproval => {
+            match step {
+                Some(step) => step.decides(approval).map(Some),
+                None => Err(need(job).required(&standing.rule(GuardedAction::FirmwareRollout).roles)),
+            }
+        }
+        _ => standing.open(None, step),
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 pub use artifacts::{Hashed, MANIFEST_TYP, NewArtifact, blocks_key, is_public_key, public};
 pub use device_jobs::{DeviceArtifact, DeviceJob};
-pub use jobs::{JobActionRequest, NewJob};
+pub use jobs::{JobActionRequest, NewJob, Opening};
 
 use super::artifact::{Artifact, ArtifactState, KeyTrust, SigningKey};
 use super::execution::Execution;

@@ -105,6 +105,7 @@ impl FirmwareServer {
             rules: FirmwareRules { approvals: 0, ..FirmwareRules::default() },
             standing: muster_core::guard::StandingReader::unconstituted(),
             independence: muster_identity::Independence::of_strangers(),
+            critical: crate::incident::CriticalIncidents::default(),
             trusted_keys: vec![key.public().x()],
         };
         let firmwares = Firmwares::start(&tree.group("firmware"), Arbiter::current(), options).unwrap();
@@ -170,7 +171,7 @@ impl FirmwareServer {
     ) -> Result<CreateResponse, Error> {
         let artifact_id = Some(artifact.to_owned());
         let new = NewJob { name: "night".into(), artifact_id, kind, target, policy, start_at: None };
-        self.firmwares.create_job(new, creator(), None).await
+        self.firmwares.create_job(new, creator(), None, None).await
     }
 
     pub async fn apply_action(
@@ -179,7 +180,7 @@ impl FirmwareServer {
         action: JobAction,
         by: Arc<Person>,
     ) -> Result<serde_json::Value, Error> {
-        self.firmwares.apply_action(job.to_owned(), action, by, String::new(), IfMatch::Any).await
+        self.firmwares.apply_action(job.to_owned(), action, by, String::new(), IfMatch::Any, None).await
     }
 
     /// Waits until the job is in a state.

@@ -93,7 +93,7 @@ fn succeed(rollout: &mut Rollout, device: usize, now: Millis) {
 }
 
 fn apply_action(rollout: &mut Rollout, action: JobAction, now: Millis) -> Result<(), muster_core::Error> {
-    rollout.apply_action(action, &person("usr_operator", UserRole::FirmwareManager), "", now)
+    rollout.apply_action(action, &person("usr_operator", UserRole::FirmwareManager), "", None, now)
 }
 
 fn advance(rollout: &mut Rollout, now: Millis) {

@@ -88,7 +88,7 @@ fn every_action_in_every_state_is_applied_or_rejected_with_the_allowed_actions()
             let mut rollout = rollout(2, Policy::default());
             (rollout.job.state, rollout.job.kind, rollout.job.approvals_required) = (state, JobKind::Update, 1);
             let by = person("usr_other", UserRole::Approver);
-            let answer = rollout.apply_action(selected, &by, "", START);
+            let answer = rollout.apply_action(selected, &by, "", None, START);
             if state.allowed_actions().contains(&selected) {
                 answer.unwrap();
                 // An aborting job only changes what follows its abort.

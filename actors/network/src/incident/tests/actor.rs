@@ -61,6 +61,8 @@ async fn with(
         publisher: Arc::clone(&recorder) as _,
         location_observer: Some(Arc::clone(recorded) as _),
         independence: muster_identity::Independence::of_strangers(),
+        standing: muster_core::guard::StandingReader::unconstituted(),
+        critical: crate::incident::CriticalIncidents::default(),
         settings,
     };
     let incidents = Incidents::start(&tree.group("disaster"), Arbiter::current(), options);
@@ -121,7 +123,7 @@ fn an_alert_expires_and_a_proposal_lapses_by_themselves() {
             texts: AlertTexts { expires: Some(START.plus(HOUR)), ..AlertTexts::default() },
             ..Draft::default()
         };
-        let sent = server.incidents.publish(commander(), None, incident.id.clone(), draft).await.unwrap();
+        let sent = server.incidents.publish(commander(), None, incident.id.clone(), draft, None).await.unwrap();
         let sent = sent.alert.unwrap();
         test_world::after(HOUR + Duration::from_secs(2)).await;
         let sent = server.incidents.alert(viewer(), sent.id.clone()).await.unwrap();
@@ -136,7 +138,7 @@ fn acknowledged_changes_survive_a_restart_and_failed_ones_leave_no_trace() {
         let server = server(&tree, &Arc::default()).await;
         let kept = server.report().await;
         let kept = server.transition(&kept, Action::Triage).await.unwrap();
-        let sent = server.incidents.publish(commander(), None, kept.id.clone(), Draft::default()).await.unwrap();
+        let sent = server.incidents.publish(commander(), None, kept.id.clone(), Draft::default(), None).await.unwrap();
         let (kept, alert) = (sent.incident.unwrap(), sent.alert.unwrap());
         server.published();
 
@@ -288,8 +290,9 @@ fn geofences_are_notified_of_the_location_and_the_end_of_an_incident() {
         let seen = recorded.take();
         assert_eq!((seen.len(), &*seen[0].subject.id), (1, open.id.as_str()));
         assert_eq!((seen[0].point, seen[0].audience), (Some(Point::new(7.0, 51.0)), GeofenceAudience::All));
-        let edit =
-            |edit| server.incidents.edit(operator(), open.id.clone(), IfMatch::Any, edit, None, AlertTexts::default());
+        let edit = |edit| {
+            server.incidents.edit(operator(), open.id.clone(), IfMatch::Any, edit, None, AlertTexts::default(), None)
+        };
         edit(IncidentEdit { title: Some("Flood".to_owned()), ..IncidentEdit::default() }).await.unwrap();
         assert_eq!(recorded.take(), [], "nothing of it moved");
         for (visibility, audience) in
@@ -322,7 +325,15 @@ fn a_viewer_that_loses_access_to_an_incident_is_unsubscribed() {
         let viewer_of = |role: UserRole, id: &str| Viewer { id: id.into(), permissions: role.permissions() };
         let (viewer, operator_too) = (viewer_of(UserRole::Viewer, "usr_v"), viewer_of(UserRole::Operator, "usr_o"));
         let edit = |edit| {
-            server.incidents.edit(operator(), incident.id.clone(), IfMatch::Any, edit, None, AlertTexts::default())
+            server.incidents.edit(
+                operator(),
+                incident.id.clone(),
+                IfMatch::Any,
+                edit,
+                None,
+                AlertTexts::default(),
+                None,
+            )
         };
         edit(IncidentEdit { title: Some("Flood".to_owned()), ..IncidentEdit::default() }).await.unwrap();
         assert!(server.recorder.take_restrictions().is_empty(), "all who could see it still can");
@@ -365,7 +376,7 @@ fn a_report_of_a_device_attaches_to_public_incidents_and_discloses_no_others() {
         let hide = IncidentEdit { visibility: Some(Visibility::Restricted), ..IncidentEdit::default() };
         server
             .incidents
-            .edit(operator(), first.id.clone(), IfMatch::Any, hide, None, AlertTexts::default())
+            .edit(operator(), first.id.clone(), IfMatch::Any, hide, None, AlertTexts::default(), None)
             .await
             .unwrap();
         assert!(report(device("dev_1"), None).await.unwrap().attached, "its own");

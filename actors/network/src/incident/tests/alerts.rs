@@ -67,9 +67,8 @@ fn a_proposal_is_rejected_or_lapses_and_then_another_may_be_made() {
     let id = active(&mut fixture, Severity::Severe);
     let first = fixture.publish(&commander(), &id, Draft::default()).unwrap();
     assert_eq!(fixture.publish(&second(), &id, Draft::default()).unwrap_err().code, Some("alert_pending"));
-    let plan = fixture
-        .decide(&second(), |registry, context| registry.reject(&first, "wrong town".to_owned(), context))
-        .unwrap();
+    let plan =
+        fixture.decide(&second(), |registry, context| registry.reject(&first, "wrong town", None, context)).unwrap();
     fixture.apply(&plan);
     assert_eq!(state(&fixture, &first), AlertState::Rejected);
     let lapsing = fixture.publish(&commander(), &id, Draft::default()).unwrap();

@@ -56,6 +56,7 @@ pub(super) fn message(n: u64, msg_type: MsgType, references: &[u64]) -> AlertRec
         reason: None,
         waits_until: None,
         waits_for: None,
+        approval_id: None,
         version: 1,
     }
 }

@@ -134,7 +134,7 @@ impl RegistryFixture {
     }
 
     fn confirm(&mut self, by: &By, alert: &str) -> Result<(), Error> {
-        let plan = self.decide(by, |registry, context| registry.confirm(alert, IfMatch::Any, context))?;
+        let plan = self.decide(by, |registry, context| registry.confirm(alert, IfMatch::Any, None, context))?;
         self.apply(&plan);
         Ok(())
     }
@@ -150,7 +150,7 @@ impl RegistryFixture {
     }
 
     fn reject(&mut self, by: &By, alert: &str) -> Result<(), Error> {
-        let plan = self.decide(by, |registry, context| registry.reject(alert, "not so".to_owned(), context))?;
+        let plan = self.decide(by, |registry, context| registry.reject(alert, "not so", None, context))?;
         self.apply(&plan);
         Ok(())
     }

@@ -184,7 +184,7 @@ fn who_changes_the_text_of_a_proposal_is_its_author() {
     assert_eq!(own.code, Some("second_person_required"));
     // Who read the text before cannot confirm the one after.
     let stale = fixture.decide(&second(), |registry, context| {
-        registry.confirm(&waits.id, IfMatch::Version(waits.version), context).map(drop)
+        registry.confirm(&waits.id, IfMatch::Version(waits.version), None, context).map(drop)
     });
     assert_eq!(stale.unwrap_err().kind, Kind::PreconditionFailed);
     fixture.confirm(&second(), &waits.id).unwrap();
