@@ -6,7 +6,6 @@ use super::council::{APPROVALS, Council, Person, SETTINGS, code, refused};
 use crate::support::client::{Answer, Client, answer};
 use crate::support::device::Unit;
 use crate::support::server::Muster;
-use crate::support::socket::wait_until;
 
 const JOBS: &str = "/api/v1/firmware/jobs";
 
@@ -91,7 +90,8 @@ async fn a_rollout_waits_for_its_approval_and_the_last_decision_starts_it() {
     assert!(matches!(twice.status, 403 | 409), "{}", twice.text);
     let last = council.operations.decide(&approval, "approve", "operations").await;
     assert_eq!((last.status, &last.json()["state"]), (200, &json!("executed")), "{}", last.text);
-    wait_until(async || matches!(job(&council, &id).await["state"].as_str(), Some("scheduled" | "rolling_out"))).await;
+    let state = job(&council, &id).await["state"].clone();
+    assert!(matches!(state.as_str(), Some("scheduled" | "rolling_out")), "{state}");
     let names: Vec<_> =
         job(&council, &id).await["approvals"].as_array().unwrap().iter().map(|a| a["user"].clone()).collect();
     assert_eq!(names, [json!(council.security.id), json!(council.operations.id)]);
