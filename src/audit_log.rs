@@ -50,7 +50,8 @@ pub(crate) async fn open(
     OpenedLog::open(store, clock, options, || record_states(store)).await
 }
 
-/// Returns what each person, key and trust anchor in a store allows, and which policy is in force.
+/// Returns what each person, key, trust anchor and decider in a store allows, whether there is a constitution, and which
+/// policy is in force.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -59,6 +60,7 @@ pub(crate) fn record_states(store: &StoreHandle) -> Result<Vec<RecordState>, Sto
         KeyRecord::all_that_is_allowed(store)?,
         UserRecord::all_that_is_allowed(store)?,
         SigningKey::all_that_is_allowed(store)?,
+        muster_governance::all_that_is_allowed(store)?,
     ];
     let policy = muster_governance::policy::recorded(store)?.map(|(resource, allows)| (resource.to_owned(), allows));
     Ok(all.into_iter().flatten().chain(policy).map(|(resource, allows)| RecordState { resource, allows }).collect())

@@ -117,6 +117,15 @@ async fn every_guarded_route_refuses_without_an_approval_and_takes_one() {
         assert!((200..300).contains(&done.status), "{action}: {} {}", done.status, done.text);
         assert_eq!(requester.approval(&id).await["state"], "executed", "{action}");
     }
+    // Its resource is the identifier of the entry.
+    let log = requester.client.get("/api/v1/governance/audit?action=login&limit=1").await.json();
+    let (erase, why) =
+        (format!("/api/v1/governance/audit/{}/erase", log["entries"][0]["seq"]), json!({ "reason": "asked for" }));
+    assert_eq!(code(&requester.client.post(&erase, &why).await), refused(403, "APPROVAL_REQUIRED"));
+    let id = requester.ask(&erase, &why).await;
+    council.approve(&id).await;
+    let erased = requester.execute(&erase, &why, &id).await;
+    assert_eq!((erased.status, &erased.json()["details"]), (200, &json!(null)), "{}", erased.text);
     for (path, body, action) in [
         (format!("/api/v1/users/{}", user.id), json!({ "role": "super_admin" }), "role.grant"),
         (format!("/api/v1/users/{}", user.id), json!({ "grants": ["users:read"] }), "role.grant"),

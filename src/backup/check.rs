@@ -12,12 +12,12 @@ use serde_json::Value;
 use crate::audit_log::record_states;
 
 /// Trees of the records that an entry of the log says what they allow.
-const STATES: [Tree; 3] = [Tree::Keys, Tree::Users, Tree::Artifacts];
+const STATES: [Tree; 5] = [Tree::Keys, Tree::Users, Tree::Artifacts, Tree::Deciders, Tree::Policy];
 /// Records that are copied in one batch.
 const STEP: usize = 256;
 
-/// Returns what contradicts the log: entries that are not those that were signed, and people, keys and trust anchors that
-/// allow something else than their newest entry says.
+/// Returns what contradicts the log: entries that are not those that were signed, and people, keys, trust anchors, deciders
+/// and policies that allow something else than their newest entry says.
 ///
 /// # Errors
 /// The backup cannot be read.
@@ -48,7 +48,8 @@ pub fn check_backup(source: &dyn BackupSource, header: &Header) -> Result<Vec<St
     for state in record_states(&copy.store).map_err(|error| error.to_string())? {
         match audit.compare(&state.resource, &state.allows) {
             Ok(()) => {}
-            Err(Discrepancy::NoEntry) if !every_record_has_an_entry => {}
+            // Nothing is allowed that an entry would have to say.
+            Err(Discrepancy::NoEntry) if !every_record_has_an_entry || state.allows.is_null() => {}
             Err(why) => problems.push(format!("{}: {why}", state.resource)),
         }
     }
@@ -70,7 +71,7 @@ fn append(audit: &mut AuditCheck, key: &[u8], rec: &Rec) -> Result<(), String> {
     added.map_err(|error| error.to_string())
 }
 
-/// A copy of some trees in memory: as many records as there are people, keys and artifacts.
+/// A copy of some trees in memory: as many records as there are people, keys, artifacts and deciders.
 struct RecordCopy {
     store: StoreHandle,
     batch: Batch,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use muster_core::Clock;
 use muster_core::health::{Probe, ProbeResult};
 use muster_core::page::PageParams;
 use muster_core::supervise::Tree;
@@ -14,6 +15,8 @@ use super::{ProbeTargets, SECOND};
 
 /// Age above which a signing key should have been replaced.
 const OLD: Duration = Duration::from_secs(90 * 86_400);
+/// Age above which a pending approval is reported.
+const PENDING_TOO_LONG: Duration = Duration::from_secs(24 * 3600);
 /// Largest number of messages in the mailbox of the actor for users and sessions.
 const WAITING: usize = 1_000;
 /// Largest number of sessions that are counted in the store; counting more would be too slow.
@@ -22,7 +25,7 @@ const COUNTED: usize = 1_000;
 pub(super) fn all(parts: &ProbeTargets) -> Vec<Probe> {
     let (identity, session_identity) = (parts.identity.clone(), parts.identity.clone());
     let (tree, store) = (parts.tree.clone(), parts.store.clone());
-    let (governance, policy) = (parts.governance.clone(), parts.policy.clone());
+    let (governance, policy, clock) = (parts.governance.clone(), parts.policy.clone(), parts.clock.clone());
     vec![
         Probe::new("auth", 6, 30 * SECOND, move || std::future::ready(check_tokens(&identity))).critical(),
         Probe::new("sessions", 4, 15 * SECOND, move || {
@@ -31,21 +34,34 @@ pub(super) fn all(parts: &ProbeTargets) -> Vec<Probe> {
         })
         .critical(),
         Probe::new("governance", 3, 15 * SECOND, move || {
-            let (governance, policy) = (governance.clone(), policy.clone());
-            async move { check_governance(&governance, &policy).await }
+            let (governance, policy, clock) = (governance.clone(), policy.clone(), clock.clone());
+            async move { check_governance(&governance, &policy, &clock).await }
         }),
     ]
 }
 
-/// Checks that the actor answers, that no break-glass waits too long for its review, and that the settings describe the policy
+/// Checks that the actor answers, that the quorum can be reached and approvals move, that no break-glass waits too long for its review, and that the settings describe the policy
 /// in force.
-async fn check_governance(governance: &Governance, policy: &PolicyService) -> ProbeResult {
+async fn check_governance(governance: &Governance, policy: &PolicyService, clock: &Clock) -> ProbeResult {
     match tokio::time::timeout(SECOND, governance.respond()).await {
         Err(_) => return ProbeResult::Unhealthy("governance did not respond within 1 s".to_owned()),
         Ok(Err(error)) => return ProbeResult::Unhealthy(error.to_string()),
         Ok(Ok(())) => {}
     }
-    match governance.counts().reviews_overdue {
+    let counts = governance.counts();
+    if let Some(role) = counts.uncovered.first() {
+        return ProbeResult::Unhealthy(format!(
+            "nobody decides for the quorum role {0}: enrol a decider by POST /api/v1/governance/deciders, or give an account a \
+             role that holds {0}",
+            role.name()
+        ));
+    }
+    if counts.oldest_pending.is_some_and(|opened| clock.now().since(opened) > PENDING_TOO_LONG) {
+        return ProbeResult::Degraded(
+            "an approval waits for more than 24 h: GET /api/v1/governance/approvals?state=pending".to_owned(),
+        );
+    }
+    match counts.reviews_overdue {
         0 if policy.now().like_file => ProbeResult::Healthy,
         0 => ProbeResult::Degraded(
             "[governance] of the settings differs from the policy in force: GET /api/v1/governance/policy".to_owned(),

@@ -22,7 +22,7 @@ async fn rollout_server(veto: &str) -> (Muster, Council, [Unit; 2]) {
     let muster = Muster::start(&settings(veto));
     let council = Council::constitute(&muster.client()).await;
     let people = &council.requester.client;
-    let group = || json!({ "group": "sirens" });
+    let group = || json!({ "groups": ["sirens"] });
     let units = [Unit::register(people, group()).await, Unit::register(people, group()).await];
     (muster, council, units)
 }
@@ -143,7 +143,7 @@ async fn before_there_is_a_quorum_a_rollout_waits_as_its_own_rules_say() {
     let muster = Muster::start(&format!("{}[firmware]\napprovals = 1\n", settings(NO_VETO)));
     let admin = Person::admin(&muster.client()).await;
     for _ in 0..2 {
-        Unit::register(&admin.client, json!({ "group": "sirens" })).await;
+        Unit::register(&admin.client, json!({ "groups": ["sirens"] })).await;
     }
     let made = admin.client.post(JOBS, &reboot()).await;
     let job = data(&made);

@@ -59,6 +59,7 @@ pub(crate) async fn import(store: &StoreHandle, mut records: Vec<RecordState>, n
         }
         store.commit(Batch { ops, ..Batch::default() }).await?;
     }
+    records.retain(|record| !record.allows.is_null());
     records.sort_by(|a, b| a.resource.cmp(&b.resource));
     records.retain(|record| mark.recorded.as_ref().is_none_or(|recorded| record.resource > *recorded));
     for step in records.chunks(STEP) {

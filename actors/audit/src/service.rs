@@ -7,6 +7,7 @@ use std::time::Duration;
 use actix_rt::ArbiterHandle;
 use muster_core::audit::AuditEntry;
 use muster_core::event::Publisher;
+use muster_core::guard::Cleared;
 use muster_core::page::{Page, PageParams};
 use muster_core::supervise::{ChildSpec, Group, Handle};
 use muster_core::{Clock, Error, Kind, Millis};
@@ -363,30 +364,29 @@ impl Audit {
         self.read(move |_| Export::new(log, &view, from, to)).await
     }
 
-    /// Erases salt and details of an entry. The leaf stays, and every proof of it. Backups made before still have them.
+    /// Erases salt and details of an entry, as an approval clears it. The leaf stays, and every proof of it. Backups made
+    /// before still have them.
     ///
     /// # Errors
     /// `NotFound` if there is no such entry, `Conflict` if it has no details or was changed meanwhile.
-    pub async fn erase(
-        &self,
-        seq: u64,
-        by: &str,
-        reason: &str,
-        approval: Option<&str>,
-    ) -> Result<NumberedEntry, Error> {
+    pub async fn erase(&self, seq: u64, by: &str, reason: &str, cleared: Cleared) -> Result<NumberedEntry, Error> {
         let found = self.entry(seq).await?;
         if found.record.details.is_none() {
             return Err(Error::new(Kind::Conflict, "the entry has no details, or they were erased before"));
         }
         let erased = found.record.erased();
-        let details = json!({ "seq": seq, "reason": reason });
+        let details = cleared.annotate(json!({ "seq": seq, "reason": reason }));
         let mut entry = AuditEntry::new(self.clock.now(), by, "audit.erase", &found.entry.id, details);
-        if let Some(approval) = approval {
+        if let Some(approval) = cleared.approval() {
             entry = entry.approval(approval);
         }
-        let batch = Batch { ops: vec![entry.op()?], ..Batch::default() }
-            .and_put(Tree::AuditLog, number_key(seq), erased.encode()?)
-            .when(Tree::AuditLog, number_key(seq), Expect::Is(found.record.encode()?));
+        let (expect, mut ops) = cleared.into_parts();
+        ops.push(entry.op()?);
+        let batch = Batch { expect, ops }.and_put(Tree::AuditLog, number_key(seq), erased.encode()?).when(
+            Tree::AuditLog,
+            number_key(seq),
+            Expect::Is(found.record.encode()?),
+        );
         self.log.store().commit(batch).await?;
         Ok(NumberedEntry::of(seq, erased)?)
     }

@@ -69,6 +69,10 @@ pub struct GovernanceCounts {
     pub reviews_due: usize,
     /// Those of them that are overdue.
     pub reviews_overdue: usize,
+    /// Time at which the oldest pending approval was opened.
+    pub oldest_pending: Option<Millis>,
+    /// Roles of the quorum that nobody covers at present: no decider, or no account before there is a quorum.
+    pub uncovered: Vec<QuorumRole>,
 }
 
 /// An effect of a decision, performed once it is durable.
@@ -327,6 +331,20 @@ impl GovernanceActor {
         Ok(())
     }
 
+    /// Adds an entry of the audit log about a record that allows something, with what it allows from then on.
+    pub(crate) fn audit_state(
+        &self,
+        change: &mut Change,
+        actor: &str,
+        action: &str,
+        resource: &str,
+        details: Value,
+        allows: &Value,
+    ) -> Result<(), Error> {
+        change.ops.push(AuditEntry::new(self.now(), actor, action, resource, details).after(allows).op()?);
+        Ok(())
+    }
+
     /// Adds the new version of an approval with its events: a new state is one on the channel of governance.
     pub(crate) fn approval_change(
         &self,
@@ -404,6 +422,8 @@ impl GovernanceActor {
         let mut counts = GovernanceCounts { constituted: self.constituted, ..GovernanceCounts::default() };
         for record in self.open.values() {
             if record.state == ApprovalState::Pending && now < record.expires_at {
+                counts.oldest_pending =
+                    Some(counts.oldest_pending.map_or(record.created_at, |oldest| oldest.min(record.created_at)));
                 let place = counts.pending.get_mut(usize::from(record.risk.number()).saturating_sub(1));
                 if let Some(place) = place {
                     *place += 1;
@@ -415,11 +435,22 @@ impl GovernanceActor {
                 counts.reviews_overdue += usize::from(due.is_some_and(|due| now >= due));
             }
         }
+        counts.uncovered = self.standing().quorum().into_iter().filter(|role| !self.is_covered(*role)).collect();
         self.counts.send_if_modified(|present| {
             let changed = *present != counts;
             *present = counts;
             changed
         });
+    }
+
+    /// Returns whether somebody may decide for a role at present.
+    fn is_covered(&self, role: QuorumRole) -> bool {
+        let decides = |user: &muster_identity::UserRecord| {
+            let decider = self.deciders.get(&user.id);
+            let enrolled = decider.is_some_and(|decider| decider.roles.contains(&role) && !self.is_suspended(decider));
+            !user.disabled && role.is_held_by(user.role) && (enrolled || !self.constituted)
+        };
+        !self.options.people.ids_of(decides, 1).is_empty()
     }
 
     /// Expires approvals, reports overdue reviews, and ends leases whose batch was not reported.

@@ -3,7 +3,7 @@
 use muster_auth::PublicKey;
 use muster_core::Millis;
 use muster_core::guard::QuorumRole;
-use muster_store::{Encoding, Record, Tree};
+use muster_store::{Encoding, PageRequest, Record, StoreError, StoreHandle, Tree};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -55,6 +55,19 @@ impl DeciderRecord {
     /// Returns the key of a decider's record.
     pub fn key(user: &str) -> Vec<u8> {
         [b"decider/", user.as_bytes()].concat()
+    }
+}
+
+impl DeciderRecord {
+    /// Returns the resource by which entries of the audit log name a decider; its account is another one.
+    pub fn resource(user: &str) -> String {
+        format!("decider/{user}")
+    }
+
+    /// Returns what the record allows, for the audit log.
+    pub fn allows(&self) -> Value {
+        let keys: Vec<_> = self.keys.iter().map(|key| &key.kid).collect();
+        json!({ "roles": self.roles, "keys": keys })
     }
 }
 
@@ -112,6 +125,33 @@ pub struct Constitution {
 impl Constitution {
     /// Key of the record.
     pub const KEY: &'static [u8] = b"constitution";
+    /// Resource by which entries of the audit log name it.
+    pub const RESOURCE: &'static str = "governance";
+}
+
+impl Constitution {
+    /// Returns what the record says, for the audit log.
+    pub fn allows(&self) -> Value {
+        json!({ "at": self.at, "deciders": self.deciders })
+    }
+}
+
+/// Returns what each decider of a store may sign, and whether there is a constitution: null without one, so that one that
+/// was taken away is found.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn all_that_is_allowed(store: &StoreHandle) -> Result<Vec<(String, Value)>, StoreError> {
+    let deciders = store.records::<DeciderRecord>(DeciderRecord::key(""), PageRequest::default()).values();
+    let deciders =
+        deciders.map(|decider| decider.map(|decider| (DeciderRecord::resource(&decider.user), decider.allows())));
+    let mut all = deciders.collect::<Result<Vec<_>, StoreError>>()?;
+    let constitution = store.record::<Constitution>(Constitution::KEY)?;
+    all.push((
+        Constitution::RESOURCE.to_owned(),
+        constitution.map_or(Value::Null, |constitution| constitution.allows()),
+    ));
+    Ok(all)
 }
 
 impl Record for Constitution {

@@ -112,7 +112,8 @@ impl GovernanceActor {
         details: Value,
     ) -> Result<(), Error> {
         change.ops.push(put_op(DeciderRecord::key(&decider.user), decider)?);
-        self.audit(change, caller.id(), action, &decider.user, details)?;
+        let resource = DeciderRecord::resource(&decider.user);
+        self.audit_state(change, caller.id(), action, &resource, details, &decider.allows())?;
         self.notify(change, "decider.changed", &json!({ "user": decider.user, "roles": decider.roles, "what": action }))
     }
 
@@ -137,13 +138,8 @@ impl GovernanceActor {
         }
         let constitution = Constitution { at: self.now(), deciders: self.deciders.keys().cloned().collect() };
         change.ops.push(put_op(Constitution::KEY.to_vec(), &constitution)?);
-        self.audit(
-            change,
-            "system",
-            "governance_constituted",
-            "governance",
-            json!({ "deciders": constitution.deciders }),
-        )?;
+        let (resource, details) = (Constitution::RESOURCE, json!({ "deciders": constitution.deciders }));
+        self.audit_state(change, "system", "governance_constituted", resource, details, &constitution.allows())?;
         self.constituted = true;
         Ok(())
     }
@@ -177,7 +173,8 @@ impl GovernanceActor {
         for delegation in &ended {
             change.ops.push(Op::Delete { tree: DelegationRecord::TREE, key: DelegationRecord::key(&delegation.id) });
         }
-        self.audit(&mut change, caller.id(), "decider_removed", &user, json!({ "roles": decider.roles }))?;
+        let (resource, details) = (DeciderRecord::resource(&user), json!({ "roles": decider.roles }));
+        self.audit_state(&mut change, caller.id(), "decider_removed", &resource, details, &Value::Null)?;
         self.notify(&mut change, "decider.changed", &json!({ "user": user, "roles": [], "what": "decider_removed" }))?;
         self.deciders.remove(&user);
         for delegation in ended {

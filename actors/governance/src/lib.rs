@@ -32,7 +32,7 @@ pub use approval::{
     RequesterRecord, VetoRecord,
 };
 pub use caller::{GovernanceCaller, SessionFacts};
-pub use decider::{DeciderKey, DeciderRecord, DelegationRecord};
+pub use decider::{DeciderKey, DeciderRecord, DelegationRecord, all_that_is_allowed};
 pub use messages::{ApprovalAct, ApprovalView, DeciderList, DeciderView, DecisionRequest, NewApproval, NewDelegation};
 pub use service::{ApprovalFilter, Governance, payload_sha256};
 pub use signature::{Challenge, NonceKey, SignedDecision, canonical, delegation_bytes, proof_bytes};

@@ -1,8 +1,11 @@
 //! Entries of the audit log: searched, read, erased.
 
-use actix_web::{HttpRequest, web};
+use std::ops::ControlFlow;
+
+use actix_web::{HttpRequest, HttpResponse, web};
 use muster_audit::{AuditFilter, NumberedEntry, ShownEntry};
 use muster_core::audit::Outcome;
+use muster_core::guard::{GuardedAction, Need};
 use muster_core::page::Page;
 use muster_core::{Error, Kind};
 use muster_request::{Fields, Request};
@@ -14,7 +17,8 @@ use crate::app::App;
 use crate::audit_log::EntryQuery;
 use crate::error::HttpError;
 use crate::error::sets::{Agent, CallErrors, NotFound, ReadErrors, WriteErrors};
-use crate::guard::{AuditErase, AuditRead, Guarded, Queried, Sent, caller_of};
+use crate::governance;
+use crate::guard::{AuditErase, AuditRead, Guarded, Queried, Sent};
 use crate::parameters::PageQuery;
 
 /// The filter and the page of a list of entries.
@@ -131,24 +135,33 @@ pub struct EraseBody {
 /// Erase the details of an audit entry
 ///
 /// Erases salt and details of an entry. The entry itself stays, with its place and every proof of it; an entry says who erased
-/// the details, and why. Backups that were made before still have them.
+/// the details, and why. Backups that were made before still have them. This needs an approval (`audit.erase`).
 #[utoipa::path(post, path = "/api/v1/governance/audit/{seq}/erase", tag = "governance",
     operation_id = "erase_audit_details", params(("seq" = u64, Path, description = "Number of the entry")),
     request_body = EraseBody,
-    responses((status = 200, description = "The entry without its details", body = LoggedEntry), WriteErrors<Agent>,
-        NotFound<Agent>))]
+    responses((status = 200, description = "The entry without its details", body = LoggedEntry),
+        (status = 202, description = "The approval that was opened"),
+        WriteErrors<Agent>, NotFound<Agent>))]
 pub async fn erase(
     request: Sent<AuditErase, EraseBody>,
     seq: web::Path<String>,
     http: HttpRequest,
     app: web::Data<App>,
-) -> Result<web::Json<LoggedEntry>, HttpError> {
+) -> Result<HttpResponse, HttpError> {
     let reason = request.body.reason;
     if reason.is_empty() || reason.chars().count() > 500 {
         let why = "must have 1 to 500 characters";
         return Err(HttpError(Error::field(Kind::Invalid, &["body", "reason"], why, Value::from(reason))));
     }
-    let by = caller_of(&http)?.key.id.clone();
-    let erased = app.audit.erase(number(&seq)?, &by, &reason, None).await?;
-    Ok(web::Json(LoggedEntry::of(&erased)?))
+    let (seq, caller) = (number(&seq)?, governance::caller(&app, &http)?);
+    let (audit, standing, clock) = (app.audit.clone(), app.standing.clone(), app.clock.clone());
+    let run = move |permit| async move {
+        let need = Need::new(GuardedAction::AuditErase, audit.entry(seq).await?.entry.id);
+        let cleared = standing.get().clear(Some(need), caller.as_requester(), permit, clock.now())?;
+        audit.erase(seq, caller.id(), &reason, cleared).await
+    };
+    match governance::guarded(&app, &http, &request.sent, run).await? {
+        ControlFlow::Break(opened) => Ok(opened),
+        ControlFlow::Continue(erased) => Ok(HttpResponse::Ok().json(LoggedEntry::of(&erased)?)),
+    }
 }

@@ -1,4 +1,6 @@
-use muster_core::test_world;
+use muster_core::guard::{Cleared, GuardedAction, Need, Permit, Requester, Standing};
+use muster_core::{Millis, test_world};
+use muster_store::{Expect, Tree};
 
 use super::{Fixture, entry, signed};
 use crate::{Audit, Verdict, VerifyOptions, verify_export};
@@ -23,7 +25,7 @@ fn an_export_verifies_and_each_alteration_has_its_verdict() {
         let audit = fixture.start(&tree).await;
         fixture.append(0..300).await;
         signed(&audit, 300).await;
-        audit.erase(5, "usr_root", "asked for", None).await.unwrap();
+        audit.erase(5, "usr_root", "asked for", Cleared::free()).await.unwrap();
         let kept = audit.checkpoint().await.unwrap().note;
         signed(&audit, 301).await;
         let whole = export(&audit, 0, None).await;
@@ -94,7 +96,20 @@ fn an_erased_entry_has_no_details_and_its_proof_still_holds() {
         fixture.append(0..10).await;
         signed(&audit, 10).await;
         let before = audit.inclusion(3, Some(10)).await.unwrap();
-        let erased = audit.erase(3, "usr_root", "request of the person", Some("apr_1")).await.unwrap();
+        let standing = Standing { ready: true, constituted: true, ..Standing::default() };
+        let permit = Permit {
+            approval: "apr_1".to_owned(),
+            action: "audit.erase".to_owned(),
+            resource: "three".to_owned(),
+            requester: "usr_root".to_owned(),
+            expect: (Tree::Approvals, b"apr_1".to_vec(), Expect::Absent),
+            ops: Vec::new(),
+            valid_until: Millis(1),
+        };
+        let (need, root) =
+            (Need::new(GuardedAction::AuditErase, "three"), Requester { id: "usr_root", is_super_admin: true });
+        let cleared = standing.clear(Some(need), root, Some(permit), Millis(0)).unwrap();
+        let erased = audit.erase(3, "usr_root", "request of the person", cleared).await.unwrap();
         assert_eq!((erased.record.salt, &erased.record.details), (None, &None));
         assert_eq!(audit.inclusion(3, Some(10)).await.unwrap(), before);
         let logged = audit.entry(10).await.unwrap().entry;
@@ -103,8 +118,8 @@ fn an_erased_entry_has_no_details_and_its_proof_still_holds() {
             ("audit.erase", "usr_root", Some("apr_1"))
         );
         assert_eq!(logged.resource, erased.entry.id);
-        assert!(audit.erase(3, "usr_root", "again", None).await.is_err());
-        assert!(audit.erase(99, "usr_root", "none", None).await.is_err());
+        assert!(audit.erase(3, "usr_root", "again", Cleared::free()).await.is_err());
+        assert!(audit.erase(99, "usr_root", "none", Cleared::free()).await.is_err());
         assert_eq!(erased.entry.action, entry(3).action);
     });
 }
