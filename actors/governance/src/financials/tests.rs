@@ -179,7 +179,7 @@ fn a_day_with_an_open_hold_waits_because_a_kill_would_charge_it_to_that_day() {
     let disk = Disk::new();
     life(&disk, |server| async move {
         let hold = server.reserve(50).await;
-        tokio::time::advance(2 * DAY).await;
+        tokio::time::advance(2 * DAY + GRACE).await;
         assert_eq!(server.closes.close_due().await.unwrap(), [], "the call may still be charged to it");
         // A killed process runs no destructors.
         std::mem::forget(hold);
