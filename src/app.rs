@@ -30,7 +30,7 @@ use muster_tasks::engine::{Engines, SandboxMode, SandboxStatus};
 use tokio::sync::{Mutex, Semaphore, watch};
 
 use crate::agents::{AgentCommands, AgentPlatform, ControlledTasks, Dependencies as AgentDependencies};
-use crate::audit_log::{self, Refusals};
+use crate::audit_log::{self, CountedRequests};
 use crate::backup::COPIES;
 use crate::body::BodyBudget;
 use crate::config::{Config, Source};
@@ -62,7 +62,7 @@ pub struct App {
     pub tree: Tree,
     pub store: StoreRef,
     pub audit: Audit,
-    pub(crate) refusals: Arc<Refusals>,
+    pub(crate) counted: Arc<CountedRequests>,
     pub keys: Keys,
     pub identity: Identity,
     pub governance: Governance,
@@ -145,7 +145,7 @@ impl App {
         // The follower reads, hashes and syncs, so it shares its arbiter with no other actor.
         let following = Arbiter::new();
         let audit = log.start(&tree.group("audit"), following.handle(), Some(feed.publisher()));
-        let refusals = Arc::new(Refusals::start(audit.clone(), clock.clone()));
+        let counted = Arc::new(CountedRequests::start(audit.clone(), clock.clone()));
         let people = IdentityOptions {
             publisher: Some(feed.publisher()),
             standing: standing.reader(),
@@ -322,7 +322,7 @@ impl App {
                 .into_iter()
                 .chain([
                     snapshots,
-                    refusals.counting(),
+                    counted.counting(),
                     governance::comparing(&governance, &disaster),
                     oversight::closing(&closes),
                     memory.upkeep(),
@@ -356,7 +356,7 @@ impl App {
             tree,
             store: StoreRef(store),
             audit,
-            refusals,
+            counted,
             keys,
             identity,
             governance,

@@ -1,7 +1,7 @@
-//! The audit log of the server: opened at the start, witnesses over HTTP, the states of records, refusals.
+//! The audit log of the server: opened at the start, witnesses over HTTP, the states of records, counted requests.
 
+mod counted;
 mod entry_query;
-mod refusals;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,8 +17,8 @@ use muster_store::{StoreError, StoreHandle};
 use muster_tlog::{Hash, VerifierKey};
 use serde_json::Value;
 
+pub(crate) use counted::CountedRequests;
 pub use entry_query::EntryQuery;
-pub(crate) use refusals::Refusals;
 
 use crate::config::Config;
 

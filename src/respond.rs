@@ -6,12 +6,15 @@ use std::time::Duration;
 
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
-use actix_web::http::Method;
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
-use actix_web::{HttpMessage, web};
+use actix_web::{HttpMessage, HttpRequest, web};
 use muster_core::ids::{IdKind, new_id};
+use muster_core::principal::UserRole;
 use muster_core::{Error, Kind, Millis};
+use muster_identity::By;
+use muster_identity::keys::Role;
 use tracing::Instrument;
 
 use crate::alias;
@@ -90,9 +93,10 @@ pub async fn respond<B: MessageBody + 'static>(
         }
     }
     let key = response.request().extensions().get::<Caller>().map(|caller| caller.key.id.clone());
-    if let Some(app) = app.as_ref().filter(|_| matches!(status.as_u16(), 401 | 403)) {
+    let is_noted = matches!(status.as_u16(), 401 | 403) || reads_as_auditor(response.request(), status, &route);
+    if let Some(app) = app.as_ref().filter(|_| is_noted) {
         let by = key.clone().ok_or_else(|| address_name(app, response.request()));
-        app.refusals.note(by, status.as_u16(), method_label(&method), &route);
+        app.counted.note(by, status.as_u16(), method_label(&method), &route);
     }
     span.in_scope(|| {
         // What a device sends by the clock would bury the rest.
@@ -137,6 +141,17 @@ fn medical_headers(app: &App, headers: &mut HeaderMap) {
     if app.live().config.server.tls.on() {
         headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
     }
+}
+
+/// Returns whether an auditor has read what is read by others as part of their work: people, keys, tasks, and everything
+/// else but governance itself, which is there to be read.
+fn reads_as_auditor(request: &HttpRequest, status: StatusCode, route: &str) -> bool {
+    let extensions = request.extensions();
+    let is_auditor = extensions.get::<Caller>().is_some_and(|caller| match &caller.by {
+        Some(By::Person(person)) => person.role == UserRole::Auditor,
+        _ => caller.key.roles.contains(&Role::Auditor),
+    });
+    is_auditor && status.is_success() && request.method().is_safe() && !route.starts_with("/api/v1/governance")
 }
 
 /// Returns whether devices call a route by the clock: polls, heartbeats, readings.

@@ -132,6 +132,27 @@ async fn who_may_read_the_log_does_and_only_a_super_admin_erases() {
 }
 
 #[tokio::test]
+async fn what_auditors_read_is_logged_once_a_minute_and_what_others_read_is_not() {
+    let muster = Muster::start(SETTINGS);
+    let (admin, auditor) = (muster.admin().await, muster.person("otto", "auditor").await);
+    for _ in 0..3 {
+        assert_eq!(auditor.get("/api/v1/users").await.status, 200);
+        assert_eq!(admin.get("/api/v1/users").await.status, 200);
+        assert_eq!(get(&auditor, "?limit=1").await["entries"].as_array().unwrap().len(), 1);
+    }
+    // It is appended beside the requests.
+    let entries = loop {
+        let found = get(&admin, "?action=audited.read").await["entries"].as_array().unwrap().clone();
+        if !found.is_empty() {
+            break found;
+        }
+        tokio::task::yield_now().await;
+    };
+    let read: Vec<_> = entries.iter().map(|entry| entry["entry"]["resource"].as_str().unwrap()).collect();
+    assert_eq!(read, ["GET /api/v1/users"], "{entries:?}");
+}
+
+#[tokio::test]
 async fn settings_backups_and_refusals_are_logged() {
     let muster = Muster::start(SETTINGS);
     let admin = muster.admin().await;

@@ -1,4 +1,5 @@
-//! Refusals in the audit log: the first 401 or 403 of a kind in a minute, then how many followed.
+//! Requests in the audit log that change nothing: refused ones, and what auditors read. The first of a kind in a minute,
+//! then how many followed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,12 +16,12 @@ use tokio::sync::mpsc;
 const MOST_KINDS: usize = 10_000;
 /// Entries that wait to be appended.
 const QUEUE: usize = 1_024;
-/// Time over which refusals of a kind are counted together.
+/// Time over which requests of a kind are counted together.
 const SPAN: Duration = Duration::from_secs(60);
 
-/// What makes refusals alike: who was refused, with which status, on which route.
+/// What makes requests alike: who sent them, with which status, on which route.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct RefusalKind {
+struct RequestKind {
     /// The principal; none of a caller without a valid credential.
     actor: Option<String>,
     /// Network of a caller without one. It is in the details only, which can be erased.
@@ -33,28 +34,28 @@ struct RefusalKind {
 #[derive(Debug, Default)]
 struct Counts {
     since: Millis,
-    /// Refusals after the first.
-    kinds: HashMap<RefusalKind, u64>,
-    /// Refusals of kinds beyond the bound.
+    /// Requests after the first.
+    kinds: HashMap<RequestKind, u64>,
+    /// Requests of kinds beyond the bound.
     others: u64,
 }
 
-/// Counts refusals. Cheap for the request: entries are appended by a task.
+/// Counts requests. Cheap for the request: entries are appended by a task.
 #[derive(Debug)]
-pub(crate) struct Refusals {
+pub(crate) struct CountedRequests {
     counts: Mutex<Counts>,
     clock: Clock,
     entries: mpsc::Sender<AuditEntry>,
 }
 
-impl Refusals {
+impl CountedRequests {
     /// Starts the task that appends entries.
     pub(crate) fn start(audit: Audit, clock: Clock) -> Self {
         let (entries, mut waiting) = mpsc::channel::<AuditEntry>(QUEUE);
         actix_rt::spawn(async move {
             while let Some(entry) = waiting.recv().await {
                 if let Err(error) = audit.append(&entry).await {
-                    tracing::warn!(%error, "a refusal is not in the audit log");
+                    tracing::warn!(%error, "a request is not in the audit log");
                 }
             }
         });
@@ -62,23 +63,23 @@ impl Refusals {
         Self { counts, clock, entries }
     }
 
-    /// Returns the job that logs how many refusals followed the first of their kind.
+    /// Returns the job that logs how many requests followed the first of their kind.
     pub(crate) fn counting(self: &Arc<Self>) -> PeriodicJob {
         let refusals = Arc::clone(self);
-        PeriodicJob::new("refusals", SPAN, move || {
+        PeriodicJob::new("counted-requests", SPAN, move || {
             refusals.close_if_over();
             std::future::ready(Ok(()))
         })
     }
 
-    /// Counts a refused request of a principal, or of a network.
+    /// Counts a request of a principal, or of a network: a refused one, or what an auditor read.
     pub(crate) fn note(&self, by: Result<String, String>, status: u16, method: &str, route: &str) {
         let now = self.clock.now();
         let (actor, network) = match by {
             Ok(actor) => (Some(actor), None),
             Err(network) => (None, Some(network)),
         };
-        let kind = RefusalKind { actor, network, status, method: method.to_owned(), route: route.to_owned() };
+        let kind = RequestKind { actor, network, status, method: method.to_owned(), route: route.to_owned() };
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         if now.since(counts.since) >= SPAN {
             self.close(&mut counts, now);
@@ -114,20 +115,19 @@ impl Refusals {
         }
         if others + rest > 0 {
             let details = json!({ "more": others + rest });
-            let entry = AuditEntry::new(now, "system", "request.refused", "others", details);
-            self.append(entry.with_outcome(Outcome::Refused));
+            self.append(AuditEntry::new(now, "system", "request.more", "others", details));
         }
     }
 
     fn append(&self, entry: AuditEntry) {
         if self.entries.try_send(entry).is_err() {
-            tracing::warn!("refusals come faster than they can be logged");
+            tracing::warn!("refused and read requests come faster than they can be logged");
         }
     }
 }
 
-/// The entry of the first refusal of a kind, or of how many more there were.
-fn entry(now: Millis, kind: &RefusalKind, more: Option<u64>) -> AuditEntry {
+/// The entry of the first request of a kind, or of how many more there were.
+fn entry(now: Millis, kind: &RequestKind, more: Option<u64>) -> AuditEntry {
     let resource = format!("{} {}", kind.method, kind.route);
     let mut details = Map::from_iter([("status".to_owned(), json!(kind.status))]);
     if let Some(network) = &kind.network {
@@ -138,5 +138,8 @@ fn entry(now: Millis, kind: &RefusalKind, more: Option<u64>) -> AuditEntry {
     }
     let details = Value::Object(details);
     let actor = kind.actor.as_deref().unwrap_or("anonymous");
+    if kind.status < 400 {
+        return AuditEntry::new(now, actor, "audited.read", &resource, details);
+    }
     AuditEntry::new(now, actor, "request.refused", &resource, details).with_outcome(Outcome::Refused)
 }
