@@ -244,18 +244,23 @@ impl WaitingThings {
         }
     }
 
-    /// Ends what waits for an approval that has ended without an execution.
+    /// Ends what waits for an approval that has ended without an execution, and removes decisions that were withdrawn.
     ///
     /// # Errors
     /// `Unavailable`.
     pub async fn follow(&self, approval: &ApprovalView) -> Result<(), Error> {
         let record = &approval.record;
-        if !approval.state.is_final() || approval.state == ApprovalState::Executed {
+        if approval.state == ApprovalState::Executed {
             return Ok(());
         }
         let (resource, id) = (record.resource.clone(), record.id.clone());
         let why = format!("its approval {id} is {}", approval.state.name());
         let ended = match WaitingKind::of(&record.action) {
+            Some(WaitingKind::Job) if !approval.state.is_final() => {
+                let decided_by = record.decisions.iter().map(|decision| decision.by.clone()).collect();
+                self.firmware.keep_decisions(resource, id, decided_by).await
+            }
+            Some(WaitingKind::Alert) if !approval.state.is_final() => Ok(()),
             Some(WaitingKind::Job) => self.firmware.end_waiting(resource, id, why).await,
             Some(WaitingKind::Alert) => self.incidents.end_waiting(resource, id, why).await,
             None => Ok(()),

@@ -74,7 +74,7 @@ async fn a_rollout_waits_for_its_approval_and_the_last_decision_starts_it() {
 
     let approve = format!("{JOBS}/{id}/approve");
     let plain = council.security.client.post(&approve, &json!({})).await;
-    assert_eq!((plain.status, &plain.json()["error"]["fields"][0]["loc"]), (422, &json!(["body", "role"])));
+    assert_eq!((plain.status, &plain.json()["error"]["details"][0]["loc"]), (400, &json!(["body", "role"])));
     let unsigned = council.security.client.post(&approve, &json!({ "role": "security" })).await;
     assert_eq!(code(&unsigned), refused(422, "signature_required"), "{}", unsigned.text);
     let own = own_route(&council.requester, &approve, &approval, "approve", "security").await;
@@ -183,7 +183,7 @@ async fn an_extreme_alert_is_published_by_its_quorum() {
 
     let confirm = format!("{alert}/confirm");
     let plain = council.security.client.post(&confirm, &json!({})).await;
-    assert_eq!((plain.status, &plain.json()["error"]["fields"][0]["loc"]), (422, &json!(["body", "role"])));
+    assert_eq!((plain.status, &plain.json()["error"]["details"][0]["loc"]), (400, &json!(["body", "role"])));
     let first = own_route(&council.security, &confirm, &approval, "approve", "security").await;
     assert_eq!((first.status, &data(&first)["state"]), (200, &json!("pending_second")), "{}", first.text);
 

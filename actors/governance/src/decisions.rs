@@ -173,6 +173,7 @@ impl GovernanceActor {
             action: next.action.clone(),
             resource: next.resource.clone(),
             people: u32::try_from(next.quorum.len()).unwrap_or(u32::MAX),
+            decided_by: next.decisions.iter().map(|decision| decision.by.clone()).collect(),
             outcome,
             expect: (Tree::Approvals, next.id.clone().into_bytes(), expect),
             ops: change.ops,

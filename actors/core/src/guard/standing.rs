@@ -267,6 +267,7 @@ mod tests {
                 action: "firmware.rollout".to_owned(),
                 resource: "job_1".to_owned(),
                 people: 2,
+                decided_by: Vec::new(),
                 outcome: StepOutcome::Waits,
                 expect: (Tree::Approvals, b"apr_1".to_vec(), Expect::Absent),
                 ops: Vec::new(),

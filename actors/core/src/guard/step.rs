@@ -29,6 +29,8 @@ pub struct ApprovalStep {
     pub resource: String,
     /// Number of people that the quorum takes.
     pub people: u32,
+    /// People whose decisions stand after it.
+    pub decided_by: Vec<String>,
     /// How the approval stands after it.
     pub outcome: StepOutcome,
     /// The approval as it was read.

@@ -189,6 +189,15 @@ impl Firmwares {
         .await
     }
 
+    /// Removes decisions on a job that were withdrawn from its approval: those of others than `decided_by`.
+    ///
+    /// # Errors
+    /// `NotFound`; `Unavailable`.
+    pub async fn keep_decisions(&self, id: String, approval: String, decided_by: Vec<String>) -> Result<(), Error> {
+        self.change(move |state, transaction, now| state.keep_decisions(&id, &approval, &decided_by, transaction, now))
+            .await
+    }
+
     /// Ends the wait of a job for an approval that has ended without an execution. A job that waits for another approval,
     /// or no longer waits, is left as it is.
     ///

@@ -71,6 +71,18 @@ impl Rollout {
         }
     }
 
+    /// Removes the decisions of others than these.
+    pub fn keep_decisions(&mut self, decided_by: &[String]) {
+        self.job.approvals.retain(|approval| decided_by.contains(&approval.user));
+    }
+
+    /// Removes the decisions of others than these, which were withdrawn, and reports that.
+    pub fn withdraw_decisions(&mut self, decided_by: &[String], now: Millis) {
+        self.keep_decisions(decided_by);
+        self.touch_job(now);
+        self.changed.events.push(RolloutEvent::Job("firmware.job.progress"));
+    }
+
     /// Ends the wait for an approval that has ended without an execution.
     pub fn end_waiting(&mut self, why: &str, now: Millis) {
         if self.job.state == JobState::PendingApproval {
@@ -100,7 +112,9 @@ impl Rollout {
             JobAction::Approve if self.job.executed_by.contains(user) => {
                 forbidden("separation_of_duty", "who executes a job cannot approve it")
             }
-            JobAction::Approve if approved.is_some() => forbidden("already_approved", "each person approves once"),
+            JobAction::Approve if !is_guarded && approved.is_some() => {
+                forbidden("already_approved", "each person approves once")
+            }
             JobAction::Approve if !is_guarded && self.job.approvals.iter().any(|approval| approval.role == by.role) => {
                 forbidden(
                     "role_already_approved",
@@ -116,6 +130,7 @@ impl Rollout {
 
     fn decide(&mut self, action: JobAction, by: &Person, note: &str, outcome: Option<StepOutcome>, now: Millis) {
         let decision = if action == JobAction::Approve { Decision::Approved } else { Decision::Denied };
+        self.job.approvals.retain(|earlier| outcome.is_none() || earlier.user != *by.user_id);
         self.job.approvals.push(Approval {
             user: by.user_id.to_string(),
             role: by.role,

@@ -262,17 +262,17 @@ impl FirmwareState {
             self.deployable(artifact, now)?;
         }
         let step = if allowed { guarded(job, action, standing, step)? } else { None };
-        let approval = step.as_ref().map(|step| (step.approval.clone(), step.people, step.outcome.clone()));
-        self.with(id, transaction, now, |rollout, _| match approval {
-            Some((approval, people, _)) if action == JobAction::Rollback => {
+        self.with(id, transaction, now, |rollout, _| match &step {
+            Some(step) if action == JobAction::Rollback => {
                 rollout.apply_action(action, by, &note, None, now)?;
-                (rollout.job.approval_id, rollout.job.approvals_required) = (Some(approval), people);
+                (rollout.job.approval_id, rollout.job.approvals_required) = (Some(step.approval.clone()), step.people);
                 Ok(())
             }
-            approval => {
-                let outcome = approval.map(|(_, _, outcome)| outcome);
-                rollout.apply_action(action, by, &note, outcome, now)
+            Some(step) => {
+                rollout.keep_decisions(&step.decided_by);
+                rollout.apply_action(action, by, &note, Some(step.outcome.clone()), now)
             }
+            None => rollout.apply_action(action, by, &note, None, now),
         })
         .transpose()?;
         if let Some(step) = step {
@@ -284,6 +284,26 @@ impl FirmwareState {
             transaction.touched.insert(Arc::clone(&rollout.job.id));
         }
         self.job(id).map(job_view)
+    }
+
+    /// Removes decisions on a job that waits for an approval which were withdrawn there: those of others than these.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub fn keep_decisions(
+        &mut self,
+        id: &str,
+        approval: &str,
+        decided_by: &[String],
+        transaction: &mut FirmwareTransaction,
+        now: Millis,
+    ) -> Result<(), Error> {
+        let job = &self.job(id)?.job;
+        let waits = job.state == JobState::PendingApproval && job.approval_id.as_deref() == Some(approval);
+        if waits && job.approvals.iter().any(|approval| !decided_by.contains(&approval.user)) {
+            self.with(id, transaction, now, |rollout, _| rollout.withdraw_decisions(decided_by, now));
+        }
+        Ok(())
     }
 
     /// Ends the wait of a job for an approval that has ended without an execution.
