@@ -76,7 +76,7 @@ async fn a_rollout_waits_for_its_approval_and_the_last_decision_starts_it() {
     let plain = council.security.client.post(&approve, &json!({})).await;
     assert_eq!((plain.status, &plain.json()["error"]["details"][0]["loc"]), (400, &json!(["body", "role"])));
     let unsigned = council.security.client.post(&approve, &json!({ "role": "security" })).await;
-    assert_eq!(code(&unsigned), refused(422, "signature_required"), "{}", unsigned.text);
+    assert_eq!(code(&unsigned), refused(400, "signature_required"), "{}", unsigned.text);
     let own = own_route(&council.requester, &approve, &approval, "approve", "security").await;
     assert_eq!(code(&own), refused(403, "self_approval"), "{}", own.text);
     let stranger = own_route(&council.admin, &approve, &approval, "approve", "security").await;

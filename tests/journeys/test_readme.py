@@ -35,6 +35,8 @@ class Tour:
         self.server = Installation(folder / "muster", llm, password=password)
         self.comparison = Comparison(self.server.origin)
         self.folder, self.running = self.server.folder, []
+        # README's commands are typed in a checkout.
+        (self.folder / "scripts").symlink_to(README.parent / "scripts")
         environment = self.server.environment(KEY=self.server.key)
         environment["PATH"] = os.pathsep.join([str(programs), str(Path(sys.executable).parent), environment["PATH"]])
         self.environment = environment

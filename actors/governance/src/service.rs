@@ -342,7 +342,10 @@ handle! {
 impl Handler<Ping> for GovernanceActor {
     type Result = ();
 
-    fn handle(&mut self, _: Ping, _: &mut Context<Self>) {}
+    fn handle(&mut self, _: Ping, _: &mut Context<Self>) {
+        // Who decides at present follows from accounts, which change without this actor.
+        self.publish_counts();
+    }
 }
 
 impl Handler<Settle> for GovernanceActor {
