@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::context::Context;
-use crate::failure::{Failure, Problem, ProblemKind};
+use crate::failure::{Failure, NoAnswer, Problem, ProblemKind};
 use crate::family::Family;
 use crate::grammar::{self, Field};
 use crate::wire::{FromValue, Shape, ToValue};
@@ -226,7 +226,7 @@ impl Engine {
 /// Runs a typed function on a validated input; a value that its type cannot hold is reported as a problem of the input.
 ///
 /// # Errors
-/// Those of the function, or `Invalid`.
+/// Those of the function, `Invalid`, or `NoAnswer` for a result with a number that is not finite.
 pub fn call<I: FromValue, O: ToValue>(
     function: impl FnOnce(I, &Context) -> Result<O, Failure>,
     input: Value,
@@ -237,7 +237,24 @@ pub fn call<I: FromValue, O: ToValue>(
         let problem = Problem { loc, message, kind: ProblemKind::ValueError, input: Value::Null };
         Failure::Invalid { problems: vec![problem] }
     })?;
-    Ok(function(input, context)?.to_value())
+    let output = function(input, context)?.to_value();
+    if has_null(&output)
+        && let Some(place) = O::shape().not_finite(&output)
+    {
+        let place = place.trim_start_matches('.');
+        let message = format!("`{place}` of the result is beyond every number: send inputs of a smaller magnitude");
+        return Err(Failure::no_answer(NoAnswer::OutsideValidity, message));
+    }
+    Ok(output)
+}
+
+fn has_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.iter().any(has_null),
+        Value::Object(members) => members.values().any(has_null),
+        _ => false,
+    }
 }
 
 /// Returns the shapes of a typed function.

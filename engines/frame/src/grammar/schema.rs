@@ -96,7 +96,7 @@ fn prim_schema(prim: Prim, range: Range) -> Value {
         }),
         Prim::FeatureCollection => json!({
             "type": "object", "description": "GeoJSON FeatureCollection", "required": ["type", "features"],
-            "properties": { "type": { "const": "FeatureCollection" }, "features": { "type": "array" } },
+            "properties": { "type": { "const": "FeatureCollection" }, "features": { "type": "array", "items": { "type": "object" } } },
         }),
         Prim::Finding => type_schema(&finding(), Range::default()),
     }

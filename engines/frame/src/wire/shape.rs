@@ -1,5 +1,7 @@
 //! Shapes of Rust types, compared with the catalogue's types.
 
+use serde_json::Value;
+
 use crate::grammar::{Field, Member, Need, Prim, Type, finding};
 use crate::units;
 
@@ -49,6 +51,27 @@ pub struct MemberShape {
     pub optional: bool,
     /// Its shape.
     pub shape: Shape,
+}
+
+impl Shape {
+    /// Returns the place of the first number of a written value that is not finite: null where the shape has a number.
+    pub fn not_finite(&self, value: &Value) -> Option<String> {
+        match (self, value) {
+            (Self::Number, Value::Null) => Some(String::new()),
+            (Self::Array(item), Value::Array(items)) => items
+                .iter()
+                .enumerate()
+                .find_map(|(index, value)| item.not_finite(value).map(|place| format!("[{index}]{place}"))),
+            (Self::Map(item), Value::Object(members)) => {
+                members.iter().find_map(|(name, value)| item.not_finite(value).map(|place| format!(".{name}{place}")))
+            }
+            (Self::Record(shapes), Value::Object(members)) => shapes.iter().find_map(|member| {
+                let value = members.get(member.name).filter(|value| !(member.optional && value.is_null()))?;
+                member.shape.not_finite(value).map(|place| format!(".{}{place}", member.name))
+            }),
+            _ => None,
+        }
+    }
 }
 
 /// Which way values go: readers must take all that the catalogue allows, writers may only write that.

@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 
 use super::shape::Shape;
 
-/// A type that is written as a JSON value. A number that is not finite becomes `null`, which no output's schema allows.
+/// A type that is written as a JSON value. A number that is not finite becomes `null`, which no output's schema allows:
+/// [`Shape::not_finite`] finds it.
 pub trait ToValue {
     /// Returns the shape, which tests compare with the catalogue.
     fn shape() -> Shape
