@@ -143,6 +143,7 @@ GOOD = {
     "delete_memory": lambda w: {"path": {"key": w.remembered()["id"]}},
     "delete_memory_named": lambda w: {"query": {"key": w.remembered()["key"]}},
     "forget_memory": lambda w: {"path": {"owner": w.owner()}},
+    "erase_audit_details": lambda w: {"path": {"seq": w.logged_details()}, "token": w.admin()},
     "get_image": lambda w: at(w.drawn()),
     "delete_image": lambda w: at(w.drawn()),
     "realtime_history": lambda w: {"path": {"ch": "incidents"}, "token": w.admin()},

@@ -31,6 +31,11 @@ class World:
         self.release_key = Key()
         self.post("/firmware/keys", {"name": "release", "public_key": self.release_key.jwk})
 
+    def logged_details(self):
+        """The number of the newest entry of the audit log whose details may be erased."""
+        entries = self.call("GET", "/api/v1/governance/audit?limit=100")["entries"]
+        return next(entry["seq"] for entry in entries if entry["details"] and entry["entry"]["action"] != "audit.erase")
+
     # Requests
 
     def call(self, method, path, body=None, token="admin", headers=(), raw=None):

@@ -20,7 +20,11 @@ impl GovernanceActor {
     /// Returns the permit of an approved action to its requester. One at a time for an approval.
     pub(crate) fn acquire(&mut self, Acquire { caller, id, payload_sha256 }: Acquire) -> Result<Permit, Error> {
         self.admit()?;
-        let record = self.visible(&caller, &id)?;
+        let unknown = |_| {
+            let message = format!("Muster-Approval: no approval of yours has the id {id}");
+            Error::new(Kind::Conflict, message).coded("approval_mismatch")
+        };
+        let record = self.visible(&caller, &id).map_err(unknown)?;
         if record.requester.id != caller.id() {
             let message = "an approval is executed by who requested it, with the same key or account";
             return Err(Error::new(Kind::Conflict, message).coded("approval_mismatch"));
