@@ -35,6 +35,7 @@ use crate::backup::COPIES;
 use crate::body::BodyBudget;
 use crate::config::{Config, Source};
 use crate::disaster::{Dependencies, Disaster, DisasterCommands};
+use crate::engine_effects::ServerEffects;
 use crate::governance::{self, GovernanceDependencies};
 use crate::images::Images;
 pub use crate::initial::{InitialCredentials, StartError, StoreRef};
@@ -192,7 +193,9 @@ impl App {
         sockets.commands.register(Arc::new(DisasterCommands(disaster.clone())));
         // The engine actor reads and writes large documents, so it shares its arbiter with no other actor.
         let apart = Arbiter::new();
-        let engine_options = config.engines.options(&config.workspace, &config.llm.cache, &store, &clock);
+        let effects = ServerEffects::default();
+        let engine_options =
+            config.engines.options(&config.workspace, &config.llm.cache, &store, &clock, Arc::new(effects.clone()));
         let engines = Engines::start(&tree.group("engines"), apart.handle(), engine_options, sandbox);
         let limiter = RateLimiter::start(&tree.group("limits"), &handles, &store, &clock, &LimiterOptions::default());
 
@@ -258,6 +261,7 @@ impl App {
         let medical = Medical::start(&config.medical, medical_dependencies)?;
         let media = MediaParts::start(&config)?;
         let translators = Translators::start(&config);
+        effects.provide(&watched, &keys, &agency.tasks);
         let controlled =
             ControlledTasks { tasks: agency.tasks.clone(), limiter: limiter.clone(), live: watched.clone() };
         sockets.commands.register(Arc::new(AgentCommands(Arc::new(controlled))));

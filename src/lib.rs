@@ -16,6 +16,7 @@ pub mod commands;
 pub mod config;
 mod connections;
 mod disaster;
+mod engine_effects;
 mod envelope;
 mod error;
 mod examples;

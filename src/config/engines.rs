@@ -7,7 +7,7 @@ use std::time::Duration;
 use muster_core::Clock;
 use muster_models::MediaManifest;
 use muster_store::StoreHandle;
-use muster_tasks::engine::{EngineOptions, NoEffects, SandboxMode, Worker};
+use muster_tasks::engine::{Effects, EngineOptions, SandboxMode, Worker};
 use serde::{Deserialize, Serialize};
 
 use super::ConfigError;
@@ -108,7 +108,14 @@ impl Engines {
     }
 
     /// Returns the options of the worker pool.
-    pub fn options(&self, workspace: &Workspace, models: &Path, store: &StoreHandle, clock: &Clock) -> EngineOptions {
+    pub fn options(
+        &self,
+        workspace: &Workspace,
+        models: &Path,
+        store: &StoreHandle,
+        clock: &Clock,
+        effects: Arc<dyn Effects>,
+    ) -> EngineOptions {
         EngineOptions {
             worker: self.worker(workspace, models),
             workers: if self.workers > 0 { self.workers } else { cores() + 1 },
@@ -121,7 +128,7 @@ impl Engines {
             idle: IDLE,
             store: StoreHandle::clone(store),
             clock: clock.clone(),
-            effects: Arc::new(NoEffects),
+            effects,
         }
     }
 

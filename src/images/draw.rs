@@ -159,7 +159,7 @@ async fn drawn(
         engines: app.engines.clone(),
         fetcher: app.media.fetcher.clone(),
         metrics: app.metrics.clone(),
-        caller: EngineCaller { actor: owner, task: None },
+        caller: EngineCaller { actor: owner, ..EngineCaller::default() },
         size: wanted.request.size,
     };
     let failed = match chat::draw(app, http, &wanted, Arc::new(check), reservation).await {

@@ -2,6 +2,7 @@
 
 #![warn(missing_docs)]
 
+mod agent_monitor;
 mod availability_model;
 mod cron_schedule;
 mod log_patterns;
@@ -13,4 +14,5 @@ muster_engine::family!(
     58 log_patterns,
     59 slo_burn,
     60 availability_model,
+    62 agent_monitor,
 );

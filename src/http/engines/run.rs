@@ -1,8 +1,11 @@
 //! Handlers of engines.
 
 use actix_web::{HttpRequest, HttpResponse, web};
+use muster_core::principal::Permission;
 use muster_core::{Error, Kind};
 use muster_engines::{Engine, Family};
+use muster_identity::keys::Scope;
+use muster_providers::Usage;
 use muster_request::{Fields, Rejection, Request};
 use muster_tasks::{engine::EngineCall, engine::EngineCaller, engine::EngineRunner as _};
 use serde_json::Value;
@@ -10,9 +13,10 @@ use serde_json::Value;
 use super::body::{EngineBody, EngineEntry, EngineList, EngineRun};
 use super::stream;
 use crate::app::App;
+use crate::chat::payer;
 use crate::error::HttpError;
 use crate::error::sets::{Agent, ReadErrors};
-use crate::guard::{EnginesRead, EnginesRun, Guarded, Queried, SentQueried, acting};
+use crate::guard::{EnginesRead, EnginesRun, Guarded, Queried, SentQueried, acting, caller_of};
 
 #[derive(Debug, Request)]
 #[request(query)]
@@ -86,6 +90,19 @@ pub struct RunQuery {
     explain: bool,
 }
 
+/// Returns the caller of an engine, with what its needs may use: models with the scope `chat`, tasks with the scope `agents`
+/// or the permission to read them.
+fn caller(app: &App, http: &HttpRequest) -> Result<EngineCaller, HttpError> {
+    let (key, by) = (caller_of(http)?.key, acting(http)?);
+    let pays = || payer::spend(&app.keys, &app.live().config.budget, &key, Vec::new(), Usage::default());
+    let watches = key.has(Scope::Agents) || by.may(Permission::AgentsRead) || by.may(Permission::AgentsControl);
+    Ok(EngineCaller {
+        payer: key.has(Scope::Chat).then(|| Box::new(pays())),
+        watcher: watches.then(|| by.clone()),
+        ..EngineCaller::of(&by)
+    })
+}
+
 /// Runs an engine.
 pub async fn run(
     request: SentQueried<EnginesRun, Input, RunQuery>,
@@ -94,7 +111,7 @@ pub async fn run(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let engine = engine_of(&number)?;
-    let caller = EngineCaller::of(&acting(&http)?);
+    let caller = caller(&app, &http)?;
     let call = EngineCall { explain: request.query.explain, ..EngineCall::new(engine, request.body.0, caller) };
     if stream::is_wanted(&http) {
         return Ok(stream::open(&app, call));

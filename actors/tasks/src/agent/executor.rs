@@ -264,7 +264,8 @@ impl AgentExecutor {
 
 /// Returns the owner of the task, on whose behalf engines are called.
 fn engine_caller(view: &TaskView) -> EngineCaller {
-    EngineCaller { actor: view.owner.id.clone(), task: Some(view.task_id.clone()) }
+    let payer = Some(Box::new(super::prompt::spend(view)));
+    EngineCaller { actor: view.owner.id.clone(), task: Some(view.task_id.clone()), payer, watcher: None }
 }
 
 fn by_plan(agent: &Agent, view: &TaskView, past: &[HistoryStep<'_>]) -> NextAction {

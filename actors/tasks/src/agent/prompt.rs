@@ -57,14 +57,18 @@ pub(super) fn gateway_request(view: &TaskView, prompt: ModelPrompt) -> GatewayCh
         deadline: None,
         retries: None,
         hedge_after: None,
-        spend: Some(Spend {
-            key_id: view.owner.id.clone(),
-            key_limit: view.owner.budget_nanos,
-            owner: view.owner.payer.clone().map(|id| SharedBudget { id, limit: None }),
-            max_usage,
-            ..Spend::default()
-        }),
+        spend: Some(Spend { max_usage, ..spend(view) }),
         cache: None,
+    }
+}
+
+/// Returns who pays for what a task needs: its owner.
+pub(super) fn spend(view: &TaskView) -> Spend {
+    Spend {
+        key_id: view.owner.id.clone(),
+        key_limit: view.owner.budget_nanos,
+        owner: view.owner.payer.clone().map(|id| SharedBudget { id, limit: None }),
+        ..Spend::default()
     }
 }
 

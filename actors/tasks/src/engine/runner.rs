@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use muster_core::{Error, FieldError, Kind};
+use muster_gateway::Spend;
 use muster_identity::By;
 
 /// A call of an engine.
@@ -46,18 +47,22 @@ pub struct EngineProgress {
 }
 
 /// The principal and task on whose behalf something is done.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct EngineCaller {
     /// `usr_…`, `key_…` or `system`.
     pub actor: String,
     /// The task, if there is one.
     pub task: Option<String>,
+    /// Who pays for calls of models that an engine needs; `None` for a caller that may make none.
+    pub payer: Option<Box<Spend>>,
+    /// As whom it sees tasks; `None` for a caller that may see none.
+    pub watcher: Option<By>,
 }
 
 impl EngineCaller {
-    /// Creates the caller for a principal, without a task.
+    /// Creates the caller for a principal, without a task, that may use neither models nor tasks.
     pub fn of(by: &By) -> Self {
-        Self { actor: by.id().to_owned(), task: None }
+        Self { actor: by.id().to_owned(), ..Self::default() }
     }
 }
 

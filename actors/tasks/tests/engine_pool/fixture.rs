@@ -61,7 +61,7 @@ pub fn call(engine: &'static Engine, input: Value) -> EngineCall {
 
 /// A call of this principal.
 pub fn call_of(principal: &str, engine: &'static Engine, input: Value) -> EngineCall {
-    EngineCall::new(engine, input, EngineCaller { actor: principal.to_owned(), task: None })
+    EngineCall::new(engine, input, EngineCaller { actor: principal.to_owned(), ..EngineCaller::default() })
 }
 
 /// Runs an engine with empty input.

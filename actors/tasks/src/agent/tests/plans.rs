@@ -59,7 +59,7 @@ async fn every_plan_runs_completely_if_all_params_are_provided() {
 async fn an_engine_is_called_on_behalf_of_the_tasks_owner() {
     let engines = Arc::new(ScriptedEngines::default());
     driver(&engines).start("code-explorer", "look", Value::Null).result().await;
-    let caller = EngineCaller { actor: "key_1".to_owned(), task: Some("task_1".to_owned()) };
+    let caller = EngineCaller { actor: "key_1".to_owned(), task: Some("task_1".to_owned()), ..EngineCaller::default() };
     assert_eq!(engines.last_caller(), Some(caller));
 }
 
