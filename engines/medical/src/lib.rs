@@ -13,6 +13,7 @@ mod chest_pain_risk;
 mod child_nutrition;
 mod diagnostic_test;
 mod dosing_metrics;
+mod drug_interactions;
 mod early_warning_score;
 mod kidney_function;
 mod liver_severity;
@@ -44,6 +45,7 @@ muster_engine::family!("medical";
     225 pneumonia_severity,
     226 stroke_scale,
     227 acid_base,
+    228 drug_interactions,
     229 dosing_metrics,
     230 paediatric_emergency,
     231 child_nutrition,
