@@ -112,6 +112,9 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         ));
     }
     let disorder = disorder(&input);
+    if matches!(disorder, Disorder::RespiratoryAcidosis | Disorder::RespiratoryAlkalosis) && !input.chronic {
+        cx.warn("default: the respiratory disorder counts as acute, chronic being false");
+    }
     let gap = known.value(cx, "anion_gap")?;
     let delta = if gap.is_some() && input.hco3_mmol_l < 24.0 { known.value(cx, "delta_ratio")? } else { None };
     let gradient = known.value(cx, "aa_gradient")?;
@@ -122,7 +125,7 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         }
     }
     if gradient.is_some() && input.fio2 == 0.21 {
-        cx.assume("The patient breathes air (fio2 0.21) at sea level.");
+        cx.warn("default: the patient breathes air (fio2 0.21), at sea level");
     }
     unreviewed(cx, "rules of compensation are those of Berend 2014");
     Ok(Output {

@@ -63,7 +63,7 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         .word("acvpu", input.consciousness.word())
         .number("temperature_c", input.temperature_deg_c);
     let score = known.score("news2")?;
-    known.absent(cx, "news2", &[("oxygen", "supplemental_oxygen")])?;
+    known.absent(cx, "news2", &[("oxygen", "supplemental_oxygen"), ("consciousness", "acvpu")])?;
     cx.assume("The patient is 16 years or older and not pregnant: NEWS2 is not for others.");
     let total = score.value.ok_or_else(|| Failure::internal("news2 has no value with all inputs"))?;
     let mut points = points(&score);

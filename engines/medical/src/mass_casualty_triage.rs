@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use muster_engine::prelude::*;
 
-use crate::support::unreviewed;
+use crate::support::{short, unreviewed};
 
 const MAX_CASUALTIES: usize = 10_000;
 /// JumpSTART is used below this age, in years.
@@ -110,10 +110,13 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
             Protocol::Start | Protocol::Auto => start(&casualty),
         };
         if decision.unknown {
-            cx.warn(format!("missing: {}: {}", casualty.id, decision.step));
+            cx.warn(format!("missing: {}: {}", short(&casualty.id), decision.step));
         }
         if casualty.walking && !casualty.breathing {
-            cx.warn(format!("contradiction: {} walks and does not breathe; counted as not walking", casualty.id));
+            cx.warn(format!(
+                "contradiction: {} walks and does not breathe; counted as not walking",
+                short(&casualty.id)
+            ));
         }
         *counts.entry(decision.category.word()).or_default() += 1;
         let (category, step) = (decision.category, decision.step);
@@ -142,7 +145,10 @@ fn protocol(casualty: &Casualty, asked: Protocol, cx: &Context) -> Protocol {
     match (asked, casualty.age) {
         (Protocol::Auto, Some(age)) if age < CHILD => Protocol::Jumpstart,
         (Protocol::Auto, None) => {
-            cx.warn(format!("missing: {}: the age is not known; START was used, which is for adults", casualty.id));
+            cx.warn(format!(
+                "missing: {}: the age is not known; START was used, which is for adults",
+                short(&casualty.id)
+            ));
             Protocol::Start
         }
         (Protocol::Auto, Some(_)) => Protocol::Start,
@@ -258,7 +264,7 @@ fn salt(casualty: &Casualty, cx: &Context) -> Decision {
         }
     }
     if casualty.bleeding_controlled.is_none() {
-        cx.warn(format!("absent: {}: no major bleeding is counted, as none was reported", casualty.id));
+        cx.warn(format!("absent: {}: no major bleeding is counted, as none was reported", short(&casualty.id)));
     }
     match (open, casualty.walking) {
         (_, true) => known(Minor, "walks, and nothing speaks for a graver category"),

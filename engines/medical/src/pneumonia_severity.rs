@@ -87,6 +87,12 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         .number("pao2_mmhg", input.pao2_mmhg)
         .flag("pleural_effusion", input.effusion);
     known.absent(cx, "crb65", &[("confusion", "confusion")])?;
+    let findings =
+        [("confusion", "altered_mental_status"), ("nursing_home", "nursing_home"), ("effusion", "pleural_effusion")];
+    known.absent(cx, "psi_port", &findings)?;
+    if input.comorbidities.is_empty() {
+        cx.warn("absent: no comorbidity is counted, an empty list being the default");
+    }
     let crb = known.score("crb65")?.value.ok_or_else(|| Failure::internal("crb65 has no value"))?;
     // Without the urea CRB-65 is the score: a missing urea is not counted as normal.
     let curb = known.score("curb65")?.value;

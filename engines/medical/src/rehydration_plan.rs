@@ -111,6 +111,9 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         None => return Err(Failure::internal("who_dehydration has no value with all inputs")),
     };
     let (plan, volumes) = if input.malnourished { malnourished(&input, class, cx) } else { plan(&input, class) };
+    if !input.malnourished && input.age_months < 60.0 {
+        cx.warn("absent: no severe malnutrition is counted, false being the default; with it the plan is another");
+    }
     let supplies = input.cases_expected.map(|cases| supplies(cases, cx)).transpose()?;
     unreviewed(cx, "volumes restate WHO 2005; reassess after each phase, and more often in severe dehydration");
     Ok(Output { class, plan, volumes, zinc: zinc(input.age_months), supplies })

@@ -67,13 +67,12 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         Some(Vasopressor { agent, dose_ug_kg_min }) => (*agent, *dose_ug_kg_min),
         None => (Agent::None, 0.0),
     };
-    let known = Known::default()
+    let mut known = Known::default()
         .number("pao2_fio2_mmhg", input.pao2_fio2_mmhg)
         .flag("ventilated", input.ventilated)
         .number("platelets_10e9_l", input.platelets_1e9_l)
         .number("bilirubin_mg_dl", input.bilirubin_mg_dl)
         .number("map_mmhg", input.map_mmhg)
-        .word("vasopressor", agent.word())
         .number("vasopressor_ug_kg_min", Some(dose).filter(|_| agent != Agent::None))
         .number("gcs", input.gcs.map(|points| points as f64))
         .number("creatinine_mg_dl", input.creatinine_mg_dl)
@@ -83,6 +82,9 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         .number("heart_rate_bpm", input.heart_rate_per_min)
         .number("temperature_c", input.temperature_deg_c)
         .number("wbc_10e9_l", input.wbc_1e9_l);
+    if input.vasopressor.is_some() {
+        known = known.word("vasopressor", agent.word());
+    }
     let sofa = counted(&known, cx, "sofa")?;
     known.absent(cx, "sofa", &[("ventilated", "ventilated")])?;
     let (qsofa, sirs) = (counted(&known, cx, "qsofa")?, counted(&known, cx, "sirs")?);
@@ -167,6 +169,9 @@ fn field(input: &str) -> &str {
 /// Sepsis with a vasopressor for a mean pressure of 65 mmHg and lactate above 2 mmol/L; none while the lactate decides
 /// and is not known.
 fn shock(sepsis: bool, agent: Agent, input: &Input, cx: &Context) -> Option<bool> {
+    if sepsis && input.vasopressor.is_none() {
+        cx.warn("missing: a vasopressor decides on septic shock; none is counted, as none was given");
+    }
     // Dobutamine is an inotrope: it does not hold the pressure.
     if !sepsis || matches!(agent, Agent::None | Agent::Dobutamine) {
         return Some(false);

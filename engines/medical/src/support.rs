@@ -161,6 +161,9 @@ impl Known {
                 Ok(None)
             }
             (_, Some(min), Some(max)) => {
+                if let Some(caveat) = &score.caveat {
+                    cx.assume(format!("{}: {caveat}", score.name));
+                }
                 if !score.missing.is_empty() || min < max {
                     let reason = score.reason.as_deref().unwrap_or_default();
                     cx.warn(format!("range: {id} is {min} to {max}, and {min} is returned. {reason}"));
@@ -175,7 +178,11 @@ impl Known {
     /// default is false cannot be told from one that was answered with false.
     pub(crate) fn absent(&self, cx: &Context, id: &str, findings: &[(&str, &str)]) -> Result<(), Failure> {
         let mut open = Inputs::default();
-        let is_absent = |name: &str| self.0.get(name) == Some(&score::Value::Flag(false));
+        // Alert is the default of the consciousness.
+        let is_absent = |name: &str| {
+            matches!(self.0.get(name), Some(score::Value::Flag(false)))
+                || matches!(self.0.get(name), Some(score::Value::Word(word)) if word == "A")
+        };
         for (name, value) in self.0.iter() {
             if !(findings.iter().any(|(_, input)| *input == name) && is_absent(name)) {
                 open.set(name, value.clone());
@@ -186,7 +193,7 @@ impl Known {
         let score = score::evaluate(id, &open).ok_or_else(|| Failure::internal(format!("there is no score {id}")))?;
         if let (false, Some(min), Some(max)) = (absent.is_empty(), score.min, score.max) {
             cx.warn(format!(
-                "absent: {} count as absent, false being the default; unknown, {id} is {min} to {max}",
+                "absent: {} count as normal, which is the default; unknown, {id} is {min} to {max}",
                 absent.join(", ")
             ));
         }
@@ -202,6 +209,11 @@ pub(crate) fn whole(value: f64) -> i64 {
 /// Least points of each item.
 pub(crate) fn points(score: &Score) -> BTreeMap<String, i64> {
     score.items.iter().map(|item| (item.name.to_owned(), whole(item.points.min))).collect()
+}
+
+/// The start of a name that a caller chose, for warnings.
+pub(crate) fn short(name: &str) -> String {
+    name.chars().take(60).collect()
 }
 
 /// Warns that a text or threshold was not signed by a clinician. All clinical statements are restated from their source

@@ -74,7 +74,10 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     let known = known.number("gcs", total as f64).number("iss", Some(iss).filter(|_| !input.ais.is_empty()));
     let rts = known.score("rts")?.value.ok_or_else(|| Failure::internal("rts has no value"))?;
     cx.step("iss", whole(iss), "");
-    cx.assume("An age that is not given is 40 years; pupils that are not given react.");
+    if input.age_yr == 40.0 {
+        cx.warn("default: an age that is not given is 40 years");
+    }
+    cx.assume("Pupils that are not given react.");
     unreviewed(cx, "survival is for the audit of groups (coefficients of 1995), not for one patient");
     Ok(Output {
         gcs: total,

@@ -76,7 +76,7 @@ fn a_missing_value_never_raises_sofa_and_is_always_reported() {
         let full = json!({
             "pao2_fio2": 50 + sampler.index(450), "ventilated": sampler.uniform() < 0.5, "platelets": 5 + sampler.index(300),
             "bilirubin": sampler.uniform() * 15.0, "map": 40 + sampler.index(60), "gcs": 3 + sampler.index(13),
-            "creatinine": 0.3 + sampler.uniform() * 6.0,
+            "creatinine": 0.3 + sampler.uniform() * 6.0, "vasopressor": { "agent": "none", "dose": 0 },
         });
         let thin = thinned(&full, &optional, &mut sampler);
         let (all, (some, warnings)) = (run(215, full), tried(215, thin.clone()));
