@@ -188,7 +188,7 @@ fn disorder(input: &Input) -> Disorder {
 /// which the bicarbonate would explain.
 fn compensation(disorder: Disorder, input: &Input) -> Option<Compensation> {
     let (gas, base) = (input.pco2_mmhg, input.hco3_mmol_l);
-    // Rise or fall of the bicarbonate for a change of 10 mmHg (Berend 2014, table 1).
+    // Rise or fall of the bicarbonate for a change of 10 mmHg (Berend 2014); of a chronic one sources give 3.5 to 5 mmol/L.
     let respiratory = |per_ten: f64| {
         let expected = 24.0 + per_ten * (gas - 40.0) / 10.0;
         let around = |base: f64| 40.0 + (base - 24.0) * 10.0 / per_ten;
