@@ -112,7 +112,7 @@ fn assess(child: Child, at: usize) -> Result<Assessed, Failure> {
     if child.muac_mm.is_some_and(|mm| !(50.0..=300.0).contains(&mm)) {
         return Err(invalid("muac", "must be from 50 to 300 mm; a value in cm is multiplied by 10".to_owned()));
     }
-    // The last day of the tables is that of 61 months; 60 months are 1826 days.
+    // 60 months are 1826 days, the last row of the weights.
     let days = (child.age_months * DAYS_PER_MONTH).round();
     let lying = days < STANDING_DAYS;
     let size = match (lying, child.measured) {
