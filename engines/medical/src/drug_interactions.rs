@@ -284,3 +284,26 @@ fn qtc(qt: Option<f64>, rate: Option<f64>, cx: &Context) -> Result<BTreeMap<&'st
     }
     Ok(values)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tables_are_well_formed_and_name_the_same_classes() {
+        let classes: BTreeSet<&str> = drugs().flat_map(|drug| drug.classes.split(' ')).collect();
+        for line in PAIRS.lines().skip(2) {
+            let cells: Vec<&str> = line.split(';').collect();
+            assert_eq!(cells.len(), 6, "{line}");
+            assert!(classes.contains(cells[0]) && classes.contains(cells[1]), "{line}");
+            assert!(Severity::ALL.iter().any(|(_, word)| *word == cells[2]), "{line}");
+            assert!(cells[5].starts_with("Phansalkar 2012"), "{line}");
+        }
+        assert!(DUPLICATES.iter().all(|class| classes.contains(class)));
+        assert!(drugs().all(|drug| drug.name == drug.name.to_lowercase()));
+        // Each other name leads to an ingredient of the table.
+        for (other, _) in NAMES {
+            assert_eq!(ingredients(other).len(), 1, "{other}");
+        }
+    }
+}

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use muster_engine::prelude::*;
 use muster_medical::score::Score;
 
-use crate::support::{self, Known, points, unreviewed, whole};
+use crate::support::{self, Known, field, points, unreviewed, whole};
 
 /// Input of the engine.
 #[derive(Input)]
@@ -95,6 +95,12 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         cx.warn("baseline: the baseline is above the present score; what is missing may be why");
     }
     let sepsis = input.suspected_infection && delta >= 2;
+    if input.baseline_sofa == 0 {
+        cx.warn("default: the baseline is 0, as Sepsis-3 has it where no organ dysfunction was known before");
+    }
+    if input.suspected_infection {
+        cx.warn("default: infection is suspected unless suspected_infection is false");
+    }
     unreviewed(cx, "sepsis and septic shock are the criteria of Sepsis-3, not a diagnosis");
     let mut missing: Vec<String> = Vec::new();
     for name in sofa.missing.iter().chain(&qsofa.missing).chain(&sirs.missing) {
@@ -147,23 +153,6 @@ fn counted(known: &Known, cx: &Context, id: &str) -> Result<Score, Failure> {
 
 fn least(score: &Score) -> i64 {
     score.min.map_or(0, whole)
-}
-
-/// The engine's field for an input of a score.
-fn field(input: &str) -> &str {
-    match input {
-        "pao2_fio2_mmhg" => "pao2_fio2",
-        "platelets_10e9_l" => "platelets",
-        "bilirubin_mg_dl" => "bilirubin",
-        "map_mmhg" => "map",
-        "creatinine_mg_dl" => "creatinine",
-        "systolic_mmhg" => "systolic",
-        "heart_rate_bpm" => "heart_rate",
-        "temperature_c" => "temperature",
-        "wbc_per_ul" => "wbc",
-        "altered_mentation" => "gcs",
-        other => other,
-    }
 }
 
 /// Sepsis with a vasopressor for a mean pressure of 65 mmHg and lactate above 2 mmol/L; none while the lactate decides

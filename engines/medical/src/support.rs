@@ -165,8 +165,14 @@ impl Known {
                     cx.assume(format!("{}: {caveat}", score.name));
                 }
                 if !score.missing.is_empty() || min < max {
-                    let reason = score.reason.as_deref().unwrap_or_default();
-                    cx.warn(format!("range: {id} is {min} to {max}, and {min} is returned. {reason}"));
+                    let why = match score.missing.as_slice() {
+                        [] => score.reason.clone().unwrap_or_default(),
+                        missing => {
+                            let fields: Vec<&str> = missing.iter().map(|name| field(name)).collect();
+                            format!("not known: {}", fields.join(", "))
+                        }
+                    };
+                    cx.warn(format!("range: {id} is {min} to {max}, and {min} is returned; {why}"));
                 }
                 Ok(Some(score))
             }
@@ -198,6 +204,17 @@ impl Known {
             ));
         }
         Ok(())
+    }
+}
+
+/// The engine's field for an input of a score: its name without the unit.
+pub(crate) fn field(input: &str) -> &str {
+    const UNITS: [&str; 10] =
+        ["_mg_dl", "_mmol_l", "_10e9_l", "_per_ul", "_percent", "_mmhg", "_bpm", "_ml_per_day", "_g_dl", "_c"];
+    match input {
+        "altered_mentation" => "gcs",
+        "altered_mental_status" => "confusion",
+        input => UNITS.iter().find_map(|unit| input.strip_suffix(unit)).unwrap_or(input),
     }
 }
 
