@@ -169,7 +169,7 @@ class Fibrillation:
                                   labile_inr=i["labile_inr"], stroke=i["stroke"])}
 
 
-@oracle(222, "clincalc", 0.0501)
+@oracle(222, "clincalc (ASCVD), coefficients of framinghamheartstudy.org (Framingham)", 0.0501)
 class Cardiovascular:
     def sample(rng):
         return {"age": int(rng.integers(40, 80)), "sex": one(rng, ["female", "male"]), "race": one(rng, ["white", "african-american"]),
@@ -177,7 +177,13 @@ class Cardiovascular:
                 "systolic": int(rng.integers(90, 201)), "treated": coin(rng), "smoker": coin(rng), "diabetes": coin(rng)}
 
     def expect(i, out):
-        return {"ascvd": value("ascvd", age=i["age"], current_smoker=i["smoker"], diabetes=i["diabetes"], hdl_cholesterol_mg_dl=i["hdl"],
+        # Age, cholesterol, HDL, pressure untreated and treated, smoking, diabetes, survival, mean (the latter of Medscape).
+        b = {"female": [2.32888, 1.20904, -0.70833, 2.76157, 2.82263, 0.52873, 0.69154, 0.95012, 26.1931],
+             "male": [3.06117, 1.12370, -0.93263, 1.93303, 1.99881, 0.65451, 0.57367, 0.88936, 23.9802]}[i["sex"]]
+        x = b[0] * np.log(i["age"]) + b[1] * np.log(i["total_cholesterol"]) + b[2] * np.log(i["hdl"])
+        x += b[4 if i["treated"] else 3] * np.log(i["systolic"]) + b[5] * i["smoker"] + b[6] * i["diabetes"] - b[8]
+        general = 100 * (1 - b[7] ** np.exp(x)) if i["age"] < 75 else None
+        return {"framingham": general, "ascvd": value("ascvd", age=i["age"], current_smoker=i["smoker"], diabetes=i["diabetes"], hdl_cholesterol_mg_dl=i["hdl"],
                                race="white" if i["race"] == "white" else "black", sex=i["sex"], systolic_bp_mm_hg=i["systolic"],
                                total_cholesterol_mg_dl=i["total_cholesterol"], treated_bp=i["treated"])}
 
