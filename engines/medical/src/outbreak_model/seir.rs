@@ -63,11 +63,12 @@ impl Model {
         let mut state = [self.population - self.infected, 0.0, self.infected, 0.0, 0.0];
         let mut series = vec![day(0.0, &state)];
         let mut peak = Peak { day: 0.0, infectious: self.infected, hospital: 0.0 };
-        let substeps = self.substeps();
-        let step = 1.0 / (STEPS * substeps) as f64;
         for number in 1..=days {
-            for part in 0..STEPS * substeps {
-                let begin = (number - 1) as f64 + part as f64 * step;
+            let day_before = (number - 1) as f64;
+            let steps = STEPS * self.substeps(day_before, &state);
+            let step = 1.0 / steps as f64;
+            for part in 0..steps {
+                let begin = day_before + part as f64 * step;
                 let transmission = self.transmission * self.factor(begin);
                 state = rk4(|_, state| self.change(state, transmission), begin, &state, step);
                 state = state.map(|value| value.max(0.0));
@@ -86,11 +87,16 @@ impl Model {
         Projection { series, peak, attacked: (1.0 - last[0] / self.population).clamp(0.0, 1.0) }
     }
 
-    /// More steps where a rate is fast for a tenth of a day, in which the method would oscillate.
-    fn substeps(&self) -> i64 {
-        let most = self.interventions.iter().fold(1.0_f64, |most, (_, factor)| most.max(*factor));
-        let fastest = self.onset.max(self.removal).max(self.discharge).max(self.transmission * most);
-        // 10 × 200 a day at most: transmission is at most 20 · 10 / 0.1.
+    /// Parts of a step on the day that begins: more where a rate is fast for a tenth of a day, in which the method would
+    /// oscillate. New infections go at most at the rate of transmission times the share that is not removed yet, and
+    /// where that is fast an outbreak is over soon.
+    fn substeps(&self, day: f64, [s, e, i, ..]: &[f64; 5]) -> i64 {
+        let today = self.interventions.iter().filter(|(from, _)| (day..=day + 1.0).contains(from));
+        let factor = today.fold(self.factor(day), |most, (_, factor)| most.max(*factor));
+        let exposed = if e + i > 0.0 { (s + e + i) / self.population } else { 0.0 };
+        let infection = self.transmission * factor * exposed;
+        let fastest = self.onset.max(self.removal).max(self.discharge).max(infection);
+        // Transmission is at most 20 · 10 / 0.1 a day.
         ((fastest / STEPS as f64).ceil() as i64).clamp(1, 200)
     }
 
