@@ -1,5 +1,6 @@
 //! Results of the rules.
 
+use crate::mask::masked;
 use crate::verdict::{Finding, Severity};
 
 /// Maximum number of places reported per rule.
@@ -34,7 +35,7 @@ impl Audit {
         Self { ignore, findings: Vec::new(), passed: 0, failed: 0 }
     }
 
-    /// Records the result of a rule; no places means that it passed.
+    /// Records the result of a rule; no places means that it passed. Secrets in a place are hidden.
     pub(super) fn enter(&mut self, rule: &Rule, places: impl IntoIterator<Item = Violation>) {
         if self.ignore.iter().any(|ignored| ignored == rule.id) {
             return;
@@ -44,8 +45,8 @@ impl Audit {
             rule: rule.id.to_owned(),
             severity: rule.severity,
             message: format!("{}; fix: {}", rule.problem, rule.fix),
-            location: Some(location),
-            evidence: (!evidence.is_empty()).then(|| evidence.chars().take(200).collect()),
+            location: Some(masked(&location)),
+            evidence: (!evidence.is_empty()).then(|| masked(&evidence).chars().take(200).collect()),
         }));
         if self.findings.len() == before { self.passed += 1 } else { self.failed += 1 }
     }

@@ -76,3 +76,25 @@ fn every_pattern_is_one() {
         assert!(rule.pattern().is_some(), "{}", rule.id);
     }
 }
+
+/// As YAML, shell and property files have it; a variable, a call or a reference is none.
+#[test]
+fn passwords_without_quotes_are_found() {
+    for text in ["  password: hunter2", "DB_PASSWORD=hunter2!", "export PGPASSWORD=s3cr3t99", "db.password = s3cr3t99"]
+    {
+        let output = crate::FAMILY.run(141, json!({ "text": text }), &Context::default()).unwrap();
+        assert_eq!(output["findings"][0]["rule"], "password-line", "{text}");
+        assert!(!output["redacted"].as_str().unwrap().contains("unter2"), "{output}");
+    }
+    for text in [
+        "password = settings.DB_PASSWORD",
+        "password = getpass.getpass()",
+        "password: ${DB_PASSWORD}",
+        "PasswordAuthentication no",
+        "password: string",
+        "pwd: /home/user1/x.y (see below)",
+    ] {
+        let output = crate::FAMILY.run(141, json!({ "text": text }), &Context::default()).unwrap();
+        assert_eq!(output["verdict"], "clear", "{text}: {output}");
+    }
+}
