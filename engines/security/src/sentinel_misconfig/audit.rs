@@ -78,3 +78,13 @@ pub(super) fn is_secret(value: &str) -> bool {
         && !reference.iter().any(|start| value.starts_with(start))
         && !matches!(value, "true" | "false" | "null" | "none")
 }
+
+/// Returns whether an address holds a password of its own, such as `postgres://app:pass@db`.
+pub(super) fn holds_password(value: &str) -> bool {
+    value.match_indices("://").any(|(at, sign)| {
+        let rest = value.get(at + sign.len()..).unwrap_or_default();
+        let authority = rest.split(['/', '?', '#', ' ', '"', '\'']).next().unwrap_or_default();
+        let user = authority.rsplit_once('@').map_or("", |(user, _)| user);
+        user.split_once(':').is_some_and(|(_, password)| is_secret(password) || (1..4).contains(&password.len()))
+    })
+}

@@ -98,6 +98,14 @@ fn ignored_files_do_not_count() {
     assert_eq!((&output["verdict"], &output["failed"]), (&json!("clear"), &json!(0)));
 }
 
+#[test]
+fn a_password_within_an_address_is_a_secret_in_the_file() {
+    let compose = "services:\n  a:\n    image: a:1\n    environment: {DATABASE_URL: 'postgres://app:hunter2@db/x'}\n";
+    has(compose, "compose", &["CIS-Docker-4.10"]);
+    has("database_url = \"postgres://app:hunter2@db/x\"\n", "app", &["CWE-798"]);
+    assert!(rules("database_url = \"postgres://app:${PW}@db/x\"\n", "app").is_empty());
+}
+
 /// Rules that are not about secrets quote lines that hold one.
 #[test]
 fn no_finding_shows_a_secret() {

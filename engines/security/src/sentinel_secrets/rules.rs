@@ -50,7 +50,7 @@ use Check::{Entropy, GitHub, Jwt, Mixed, Pattern};
 use Severity::{Critical, High, Medium};
 
 /// In matching order: more specific rules first.
-pub(super) static RULES: [Rule; 29] = [
+pub(super) static RULES: [Rule; 30] = [
     Rule::new(
         "private-key",
         "private key",
@@ -171,10 +171,17 @@ pub(super) static RULES: [Rule; 29] = [
     ),
     Rule::new(
         "password-line",
-        "password of a setting without quotes",
+        "password or secret of a setting without quotes",
         Medium,
         Mixed(2.3),
-        r#"(?im)^[ \t]*(?:-[ \t]+|export[ \t]+|set[ \t]+|ENV[ \t]+|ARG[ \t]+)?[\w.-]{0,50}(?:password|passwd|passphrase|pwd)[ \t]*[:=][ \t]*(?P<secret>[^\s"'`#$<{(\[][^\s"'`()\[\]{},;]{5,149})[ \t]*$"#,
+        r#"(?im)^[ \t]*(?:-[ \t]+|export[ \t]+|set[ \t]+|ENV[ \t]+|ARG[ \t]+)?[\w.-]{0,50}(?:password|passwd|passphrase|pwd|secret(?:[_-]?key)?|api[_-]?key|(?:access|auth)[_-]?token)[ \t]*[:=][ \t]*(?P<secret>[^\s"'`#$<{(\[][^\s"'`()\[\]{},;]{5,149})[ \t]*$"#,
+    ),
+    Rule::new(
+        "short-secret",
+        "secret of a setting",
+        Medium,
+        Mixed(2.3),
+        r#"(?i)\b[\w.-]{0,50}(?:secret(?:[_-]?key)?|api[_-]?key|(?:access|auth)[_-]?token)["']?\s*(?::=|=>|[=:])\s*["'`](?P<secret>[^\s"'`]{6,150})["'`]"#,
     ),
 ];
 
