@@ -2,6 +2,7 @@
 
 #![warn(missing_docs)]
 
+mod mask;
 mod sentinel_misconfig;
 mod sentinel_secrets;
 mod sentinel_supply_chain;

@@ -5,7 +5,7 @@ use toml::{Table, Value};
 use super::graph::{Graph, Key};
 
 /// PEP 503: names that differ only in case and in `-`, `_` and `.` are equal.
-fn normal(name: &str) -> String {
+pub(super) fn normal(name: &str) -> String {
     let parts: Vec<&str> = name.split(['-', '_', '.']).filter(|part| !part.is_empty()).collect();
     parts.join("-").to_lowercase()
 }
@@ -58,7 +58,8 @@ fn wants(package: &Value) -> Vec<(String, Option<&str>)> {
     found
 }
 
-pub(super) fn pyproject(content: &str, graph: &mut Graph) -> Result<(), String> {
+/// Reads a pyproject.toml; `unread` gets what it leaves to other files.
+pub(super) fn pyproject(content: &str, graph: &mut Graph, unread: &mut Vec<String>) -> Result<(), String> {
     let table: Table =
         toml::from_str(content).map_err(|error| format!("is not a pyproject.toml: {}", error.message()))?;
     let poetry = table.get("tool").and_then(|tool| tool.get("poetry"));
@@ -69,22 +70,35 @@ pub(super) fn pyproject(content: &str, graph: &mut Graph) -> Result<(), String> 
             .filter(|text| !text.is_empty())
             .or_else(|| poetry.map(|p| text(p, field)))
     };
-    let name = of("name").filter(|name| !name.is_empty()).ok_or("has no [project] with a name")?;
-    let from = graph.root(&normal(name), of("version").unwrap_or_default());
+    // Without a name, as in many projects that only set up tools here, what it requires belongs to no package.
+    let name = of("name").filter(|name| !name.is_empty());
+    let from = name.map(|name| graph.root(&normal(name), of("version").unwrap_or_default()));
+    let dynamic = project.and_then(|project| project.get("dynamic")).and_then(Value::as_array);
+    let dynamic = |field: &str| dynamic.is_some_and(|fields| fields.iter().any(|own| own.as_str() == Some(field)));
+    if project.is_none() && poetry.is_none() {
+        unread
+            .push("it has no [project] and no [tool.poetry]: give setup.py, setup.cfg or requirements.txt".to_owned());
+    }
+    for field in ["dependencies", "optional-dependencies"] {
+        if dynamic(field) {
+            unread
+                .push(format!("its {field} are computed when it is built (`dynamic`): give the file that lists them"));
+        }
+    }
     let optional = project.and_then(|project| project.get("optional-dependencies")).and_then(Value::as_table);
     let groups = table.get("dependency-groups").and_then(Value::as_table);
     let lists = project.and_then(|project| project.get("dependencies")).into_iter();
     let lists =
         lists.chain(optional.into_iter().flat_map(Table::values)).chain(groups.into_iter().flat_map(Table::values));
     for requirement in lists.filter_map(Value::as_array).flatten().filter_map(Value::as_str) {
-        want(Some(&from), requirement, graph);
+        want(from.as_ref(), requirement, graph);
     }
     let grouped = poetry.and_then(|poetry| poetry.get("group")).and_then(Value::as_table);
     let sections = [poetry].into_iter().flatten().chain(grouped.into_iter().flat_map(Table::values));
     for section in sections.filter_map(|section| section.get("dependencies").and_then(Value::as_table)) {
         for (name, requirement) in section.iter().filter(|(name, _)| *name != "python") {
             graph.want(
-                Some(&from),
+                from.as_ref(),
                 &normal(name),
                 requirement.as_str().unwrap_or_else(|| text(requirement, "version")),
             );
@@ -94,12 +108,15 @@ pub(super) fn pyproject(content: &str, graph: &mut Graph) -> Result<(), String> 
 }
 
 /// The lines of pip's requirements file format that name packages.
-pub(super) fn requirements(content: &str, graph: &mut Graph) -> Result<(), String> {
+pub(super) fn requirements(content: &str, graph: &mut Graph, unread: &mut Vec<String>) -> Result<(), String> {
     let joined = content.replace("\\\r\n", " ").replace("\\\n", " ");
     for line in joined.lines() {
         // A comment begins at the start of a line or after white space, since `#` occurs in URLs.
         let line = line.split(" #").next().unwrap_or_default().trim();
-        if !line.is_empty() && !line.starts_with(['#', '-']) {
+        let other = ["-r ", "--requirement ", "--requirement=", "-c ", "--constraint ", "-e ", "--editable "];
+        if other.iter().any(|option| line.starts_with(option)) {
+            unread.push(format!("`{line}` leads to another file: give it too"));
+        } else if !line.is_empty() && !line.starts_with(['#', '-']) {
             want(None, line, graph);
         }
     }
@@ -107,7 +124,7 @@ pub(super) fn requirements(content: &str, graph: &mut Graph) -> Result<(), Strin
 }
 
 /// PEP 508: `name[extra] >= 1.0 ; marker`, or `name @ url`.
-fn want(from: Option<&Key>, requirement: &str, graph: &mut Graph) {
+pub(super) fn want(from: Option<&Key>, requirement: &str, graph: &mut Graph) {
     let requirement =
         requirement.split([';']).next().unwrap_or_default().split(" --").next().unwrap_or_default().trim();
     let end = requirement

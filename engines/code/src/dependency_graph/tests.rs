@@ -164,6 +164,86 @@ fn the_example_of_requirements() {
     assert_eq!(package(&output, "fooproject", "1.2")["depth"], 1);
 }
 
+fn warned(files: &[(&str, &str)]) -> (Value, Vec<String>) {
+    let manifests: Vec<Value> =
+        files.iter().map(|(path, content)| json!({ "path": path, "content": content })).collect();
+    let context = Context::default();
+    let output = crate::FAMILY.run(194, json!({ "manifests": manifests }), &context).unwrap();
+    (output, context.into_warnings())
+}
+
+/// setuptools' documentation, "Dependencies Management in Setuptools", the examples of setup.py and setup.cfg.
+#[test]
+fn the_setup_files_of_setuptools() {
+    let program = "from setuptools import setup\n\nREQUIRES = [\n    'requests>=2.28',  # http\n    \"importlib-metadata; \
+        python_version<'3.10'\",\n]\n\nsetup(\n    name=\"Project-A\",\n    version='1.0',\n    install_requires=REQUIRES + \
+        ['docutils'],\n    extras_require={'PDF': [\"ReportLab>=1.2\", \"RXP\"]},\n)\n";
+    let (output, warnings) = warned(&[("setup.py", program)]);
+    assert_eq!(names(&output), ["docutils", "importlib-metadata", "project-a", "reportlab", "requests", "rxp"]);
+    assert_eq!(package(&output, "project-a", "1.0")["depth"], 0);
+    assert_eq!(package(&output, "requests", ">=2.28")["direct"], true);
+    assert_eq!(warnings, [""; 0]);
+    let config = "[metadata]\nname = Project-A\nversion = 1.0\n\n[options]\ninstall_requires =\n    docutils\n    requests <= 0.4\n\
+        [options.extras_require]\npdf = ReportLab>=1.2; RXP\n";
+    let (output, _) = warned(&[("setup.cfg", config)]);
+    assert_eq!(names(&output)[..2], ["docutils", "project-a"]);
+    assert_eq!(package(&output, "requests", "<= 0.4")["direct"], true);
+}
+
+/// What a setup.py computes is not absent: it was not assessed.
+#[test]
+fn what_a_setup_file_computes_is_reported() {
+    let program = "import os\nfrom setuptools import setup\nwith open('requirements.txt') as f:\n    required = f.read().splitlines()\n\
+        setup(name='a', install_requires=required, **extra)\n";
+    let (output, warnings) = warned(&[("setup.py", program)]);
+    assert_eq!(names(&output), ["a"]);
+    assert_eq!(
+        warnings,
+        ["not_assessed: setup.py: arguments that it passes as **", "not_assessed: setup.py: install_requires"]
+    );
+    let (_, warnings) = warned(&[("setup.py", "import setuptools\nsetuptools.setup()\n")]);
+    assert!(warnings[0].starts_with("not_assessed: setup.py: it lists no requirements"), "{warnings:?}");
+    let (output, warnings) = warned(&[("setup.cfg", "[metadata]\nname = a\nversion = attr: a.__version__\n")]);
+    assert_eq!(output["packages"][0]["version"], "");
+    assert!(warnings[0].starts_with("not_assessed: setup.cfg: it lists no requirements"), "{warnings:?}");
+    let (_, warnings) = warned(&[("setup.cfg", "[options]\ninstall_requires = file: requirements.txt\n")]);
+    assert_eq!(warnings, ["not_assessed: setup.cfg: install_requires, which is in requirements.txt"]);
+}
+
+#[test]
+fn a_pyproject_without_a_project_is_read() {
+    let tools = "[build-system]\nrequires = [\"setuptools\"]\n[tool.black]\nline-length = 100\n[dependency-groups]\ntest = [\"pytest\"]\n";
+    let (output, warnings) = warned(&[("pyproject.toml", tools)]);
+    assert_eq!(names(&output), ["pytest"]);
+    assert!(warnings[0].starts_with("not_assessed: pyproject.toml: it has no [project]"), "{warnings:?}");
+    let dynamic = "[project]\nname = \"a\"\ndynamic = [\"version\", \"dependencies\"]\n";
+    let (_, warnings) = warned(&[("pyproject.toml", dynamic)]);
+    assert!(warnings[0].starts_with("not_assessed: pyproject.toml: its dependencies are computed"), "{warnings:?}");
+}
+
+/// Pipenv's documentation, "Example Pipfile" and "Example Pipfile.lock".
+#[test]
+fn the_files_of_pipenv() {
+    let pipfile = "[packages]\nDjango = \"==1.5.4\"\nrequests = { extras = ['socks'], version = \"*\" }\n[dev-packages]\npytest = \"*\"\n";
+    assert_eq!(names(&run(&[("Pipfile", pipfile)], None)), ["django", "pytest", "requests"]);
+    let lock = r#"{"_meta": {}, "default": {"requests": {"hashes": [], "version": "==2.32.3"}, "idna": {"version": "==3.10"}}, "develop": {}}"#;
+    let output = run(&[("Pipfile", "[packages]\nrequests = \"*\"\n"), ("Pipfile.lock", lock)], None);
+    assert_eq!(package(&output, "requests", "2.32.3")["direct"], true);
+    assert_eq!(package(&output, "idna", "3.10")["depth"], -1);
+}
+
+#[test]
+fn a_file_of_another_kind_is_reported_beside_others() {
+    let (_, warnings) = warned(&[("requirements.txt", "six==1.17.0\n-r dev.txt\n"), ("yarn.lock", "")]);
+    assert_eq!(
+        warnings,
+        [
+            "not_assessed: yarn.lock is not a file whose dependencies can be read",
+            "not_assessed: requirements.txt: `-r dev.txt` leads to another file: give it too",
+        ]
+    );
+}
+
 /// The Go Modules Reference, "go.mod files", its first example.
 #[test]
 fn the_example_of_go() {

@@ -22,7 +22,7 @@ pub(super) fn describe(text: &str, context: &Context) -> Described {
     let (valid, parsed) = match parse(text) {
         Ok(parsed) => (true, Some(parsed)),
         Err(error) => {
-            context.warn(format!("the expression is invalid: {error}"));
+            context.warn(format!("invalid: the expression cannot be read: {error}"));
             let meant = Expression::canonicalize(text).ok().flatten();
             (false, meant.and_then(|meant| parse(&meant).ok()))
         }

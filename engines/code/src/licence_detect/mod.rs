@@ -51,7 +51,7 @@ pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
     let expression = input.expression.as_deref().map(|text| expression::describe(text, context));
     let project = input.project_licence.as_deref().map(compatible::Project::parse).transpose()?;
     if project.is_none() && !input.components.is_empty() {
-        context.warn("project_licence is missing: conflicts are not checked");
+        context.warn("not_assessed: project_licence is missing: conflicts are not checked");
     }
     let mut conflicts = Vec::new();
     let mut bound = BTreeSet::new();

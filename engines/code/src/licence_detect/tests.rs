@@ -106,6 +106,41 @@ fn the_texts_of_the_list_are_distinguished() {
     assert_eq!(run(json!({ "text": "// SPDX-License-Identifier: MIT OR Apache-2.0" }))["licence"], "MIT OR Apache-2.0");
 }
 
+/// Apache's text as most projects have it: it ends where the conditions end. It was taken for Pixar's, which is shorter.
+#[test]
+fn apache_without_its_appendix_is_apache() {
+    let whole = spdx::license_id("Apache-2.0").unwrap().text();
+    let (conditions, _) = whole.split_once("APPENDIX").unwrap();
+    for text in [conditions.to_owned(), format!("{conditions}\n\nCopyright 2026 Jane Doe\n")] {
+        let output = run(json!({ "text": text }));
+        assert_eq!(output["licence"], "Apache-2.0", "{output}");
+        assert!(output["confidence"].as_f64().unwrap() > 0.99, "{output}");
+    }
+    let pixar = spdx::license_id("Pixar").unwrap().text();
+    assert_eq!(run(json!({ "text": pixar }))["licence"], "Pixar");
+}
+
+/// A file with a licence and what it does not cover, and the notices of the licences' own appendices.
+#[test]
+fn a_licence_within_a_longer_text_and_a_notice_are_found() {
+    let mit = spdx::license_id("MIT").unwrap().text();
+    let context = Context::default();
+    let rest = "The pictures in this folder are by others and are described in the file beside them. ".repeat(20);
+    let output = crate::FAMILY.run(196, json!({ "text": format!("{mit}\n\n{rest}") }), &context).unwrap();
+    assert_eq!(output["licence"], "MIT", "{output}");
+    assert!(context.into_warnings()[0].starts_with("contains: MIT is "), "the warning says how much");
+    for (notice, name) in [
+        ("Licensed under the Apache License, Version 2.0 (the \"License\");\nyou may not use this file", "Apache-2.0"),
+        (
+            "This program is free software; you can redistribute it and/or modify it under the terms of the GNU General \
+          Public License as published by the Free Software Foundation; either version 2 of the License",
+            "GPL-2.0-or-later",
+        ),
+    ] {
+        assert_eq!(run(json!({ "text": notice }))["licence"], name);
+    }
+}
+
 /// Dice 1945, by hand: of 3 and 2 with 2 in common, 4/5; as multisets, `aab` and `ab` have 2 in common too.
 #[test]
 fn the_coefficient_of_dice() {

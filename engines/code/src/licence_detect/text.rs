@@ -13,6 +13,15 @@ const ENOUGH: f64 = 0.8;
 /// Sorted hashes of a text's word bigrams.
 type Pairs = Vec<u64>;
 
+/// Share of a licence's word pairs with which a longer text contains it.
+const CONTAINED: f64 = 0.95;
+/// Licences of fewer pairs are contained in too many texts.
+const SUBSTANTIAL: usize = 60;
+/// Where the conditions end; SPDX's texts go on with instructions, which few projects copy.
+const END: &str = "END OF TERMS AND CONDITIONS";
+/// Maximum number of further licences that a warning names.
+const MAX_NAMED: usize = 10;
+
 /// Returns the licence if the text is similar enough to one, and the similarity to the nearest.
 pub(super) fn identify(text: &str, context: &Context) -> (Option<String>, f64) {
     if let Some(tag) = tagged(text) {
@@ -32,19 +41,90 @@ pub(super) fn identify(text: &str, context: &Context) -> (Option<String>, f64) {
         }
     }
     let (name, likeness) = best;
-    if likeness < ENOUGH {
+    let found = if likeness >= ENOUGH { Some((name, likeness)) } else { contained(&pairs_of_text, context) };
+    let Some((name, likeness)) = found else {
+        if let Some(named) = noticed(text) {
+            context.warn(format!("notice: the text names {named} and is not the licence itself"));
+            return (Some(named.to_owned()), 1.0);
+        }
         context.warn(match name {
-            "" => "the text is like no licence of SPDX's list".to_owned(),
-            name => format!("the text is not a licence of the SPDX list; the nearest is {name}"),
+            "" => "unknown: the text is like no licence of SPDX's list".to_owned(),
+            name => format!("unknown: the text is not a licence of the SPDX list; the nearest is {name}"),
         });
         return (None, likeness);
-    }
+    };
     if name.ends_with("-only") {
         context.warn(format!(
-            "{name} and its -or-later have the same text: the notice in the source files determines which applies"
+            "version: {name} and its -or-later have the same text: the notice in the source files determines which applies"
         ));
     }
     (Some(name.to_owned()), likeness)
+}
+
+/// Returns the largest licence that a longer text contains as a whole, and how much of it; a warning names the others.
+fn contained(text: &[u64], context: &Context) -> Option<(&'static str, f64)> {
+    let mut inside: Vec<(&'static str, usize, f64)> = library()
+        .iter()
+        .filter(|(_, known)| known.len() >= SUBSTANTIAL && known.len() <= text.len())
+        .filter_map(|(name, known)| {
+            let common = common(text, known);
+            let share = common as f64 / known.len() as f64;
+            (share >= CONTAINED).then_some((*name, common, share))
+        })
+        .collect();
+    // Of equal ones the nearest; the library is sorted by the length of names.
+    inside.sort_by(|a, b| b.1.cmp(&a.1).then(b.2.total_cmp(&a.2)));
+    let &(name, size, share) = inside.first()?;
+    let part = 100.0 * size as f64 / text.len().max(1) as f64;
+    context.warn(format!("contains: {name} is {part:.0} % of the text: read the rest"));
+    let mut others: Vec<&str> = Vec::new();
+    // A licence whose words are those of the largest is a part of it, not a further one.
+    let largest =
+        library().iter().filter(|(other, _)| *other == name).map(|(_, pairs)| pairs).max_by_key(|pairs| pairs.len())?;
+    for (other, _, _) in &inside {
+        let own = library()
+            .iter()
+            .any(|(id, pairs)| id == other && (common(largest, pairs) as f64) < 0.8 * pairs.len() as f64);
+        if own && !others.contains(other) {
+            others.push(other);
+        }
+    }
+    others.truncate(MAX_NAMED);
+    if !others.is_empty() {
+        context.warn(format!("contains: also the words of {}", others.join(", ")));
+    }
+    Some((name, share))
+}
+
+/// Notices that the licences themselves give for source files, as words.
+const NOTICES: [(&str, &str); 12] = [
+    ("licensed under the apache license version 2 0", "Apache-2.0"),
+    ("subject to the terms of the mozilla public license v 2 0", "MPL-2.0"),
+    (
+        "gnu affero general public license as published by the free software foundation either version 3",
+        "AGPL-3.0-or-later",
+    ),
+    ("gnu affero general public license as published by the free software foundation version 3", "AGPL-3.0-only"),
+    (
+        "gnu lesser general public license as published by the free software foundation either version 2 1",
+        "LGPL-2.1-or-later",
+    ),
+    (
+        "gnu lesser general public license as published by the free software foundation either version 3",
+        "LGPL-3.0-or-later",
+    ),
+    ("gnu general public license as published by the free software foundation either version 2", "GPL-2.0-or-later"),
+    ("gnu general public license as published by the free software foundation either version 3", "GPL-3.0-or-later"),
+    ("gnu general public license version 2 as published by the free software foundation", "GPL-2.0-only"),
+    ("gnu general public license as published by the free software foundation version 2", "GPL-2.0-only"),
+    ("gnu general public license as published by the free software foundation version 3", "GPL-3.0-only"),
+    ("use of this source code is governed by a bsd style license", "LicenseRef-BSD-style"),
+];
+
+/// A licence that the text only names.
+fn noticed(text: &str) -> Option<&'static str> {
+    let words = words(text).join(" ");
+    NOTICES.into_iter().find(|(notice, _)| words.contains(notice)).map(|(_, name)| name)
 }
 
 /// SPDX 2.3, Annex E: the short identifier in a comment.
@@ -60,7 +140,14 @@ fn library() -> &'static [(&'static str, Pairs)] {
     LIBRARY.get_or_init(|| {
         let current = |name: &str| spdx::license_id(name).is_some_and(|id| !id.is_deprecated());
         let texts = LICENSE_TEXTS.iter().filter(|(name, _)| current(name) && !name.ends_with("-or-later"));
-        let mut library: Vec<(&str, Pairs)> = texts.map(|(name, text)| (*name, pairs(text))).collect();
+        let mut library: Vec<(&str, Pairs)> = Vec::new();
+        for (name, text) in texts {
+            library.push((name, pairs(text)));
+            if let Some(end) = text.find(END) {
+                let conditions = text.get(..end + END.len()).unwrap_or_default();
+                library.push((name, pairs(conditions)));
+            }
+        }
         // Of equal texts, the shortest name is reported.
         library.sort_by_key(|(name, _)| (name.len(), *name));
         library
@@ -72,6 +159,11 @@ pub(super) fn dice(a: &[u64], b: &[u64]) -> f64 {
     if a.is_empty() || b.is_empty() {
         return 0.0;
     }
+    2.0 * common(a, b) as f64 / (a.len() + b.len()) as f64
+}
+
+/// What both multisets have, each sorted.
+fn common(a: &[u64], b: &[u64]) -> usize {
     let (few, mut many) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     let mut common = 0;
     for run in few.chunk_by(|x, y| x == y) {
@@ -81,7 +173,7 @@ pub(super) fn dice(a: &[u64], b: &[u64]) -> f64 {
         common += run.len().min(to - from);
         many = many.get(to..).unwrap_or_default();
     }
-    2.0 * common as f64 / (a.len() + b.len()) as f64
+    common
 }
 
 pub(super) fn pairs(text: &str) -> Pairs {

@@ -1,6 +1,7 @@
 //! q198: patch analysis: counts, risk, and dry-run application.
 
 mod apply;
+mod danger;
 mod risk;
 #[cfg(test)]
 mod tests;
@@ -57,7 +58,16 @@ impl Changed {
 pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
     let patches = parse(&input.patch)?;
     let files: Vec<Changed> = patches.iter().map(changed).collect();
-    let (risk, reasons) = risk::weigh(&files, &input.sensitive);
+    let (dangers, skipped) = danger::find(&patches);
+    if skipped > 0 {
+        let most = danger::MAX_EXAMINED;
+        context.warn(format!("not_assessed: {skipped} added lines beyond {most} were not searched for dangerous code"));
+    }
+    let unread: Vec<&str> = files.iter().filter(|file| file.binary).map(|file| file.path.as_str()).take(20).collect();
+    if !unread.is_empty() {
+        context.warn(format!("not_assessed: the content of binary files was not searched: {}", unread.join(", ")));
+    }
+    let (risk, reasons) = risk::weigh(&files, &input.sensitive, &dangers);
     let outcome = if input.files.is_empty() {
         apply::Outcome::default()
     } else {

@@ -1,6 +1,7 @@
 //! Review risk of a patch.
 
 use super::Changed;
+use super::danger::{Danger, Grade};
 
 /// Upper bounds of changed lines for the usual size labels.
 const SIZES: [(usize, &str); 5] = [(10, "XS"), (50, "S"), (250, "M"), (500, "L"), (1_000, "XL")];
@@ -8,11 +9,16 @@ const SIZES: [(usize, &str); 5] = [(10, "XS"), (50, "S"), (250, "M"), (500, "L")
 const FULL: f64 = 1_000.0;
 /// Weights of size, spread and sensitive paths, chosen for this engine.
 const WEIGHTS: [f64; 3] = [0.4, 0.2, 0.4];
+/// Maximum number of dangerous lines that are reasons of their own.
+const MAX_DANGERS: usize = 100;
 /// Maximum number of files named in one reason.
 const MAX_NAMED: usize = 20;
 
-/// Returns the risk, 0 to 1, and its reasons.
-pub(super) fn weigh(files: &[Changed], sensitive: &[String]) -> (f64, Vec<String>) {
+/// Returns the risk, 0 to 1, and its reasons, dangerous lines first.
+///
+/// Each dangerous line fills a share of what is left to 1 (noisy-OR, Pearl 1988): one critical line alone makes it 0.9,
+/// however small the patch is.
+pub(super) fn weigh(files: &[Changed], sensitive: &[String], dangers: &[Danger]) -> (f64, Vec<String>) {
     let churn: usize = files.iter().map(Changed::churn).sum();
     let patterns: Vec<String> =
         sensitive.iter().map(|pattern| pattern.to_lowercase()).filter(|pattern| !pattern.is_empty()).collect();
@@ -22,10 +28,18 @@ pub(super) fn weigh(files: &[Changed], sensitive: &[String]) -> (f64, Vec<String
     let size = ((churn as f64).ln_1p() / FULL.ln_1p()).min(1.0);
     let spread = entropy(files);
     let guarded = f64::from(u8::from(!named.is_empty()));
-    let risk = WEIGHTS[0] * size + WEIGHTS[1] * spread + WEIGHTS[2] * guarded;
+    let shape = (WEIGHTS[0] * size + WEIGHTS[1] * spread + WEIGHTS[2] * guarded).clamp(0.0, 1.0);
+    let safe: f64 = dangers.iter().map(|danger| 1.0 - danger.grade.weight()).product();
+    let risk = 1.0 - (1.0 - shape) * safe;
 
     let class = SIZES.iter().find(|(most, _)| churn <= *most).map_or("XXL", |(_, class)| class);
-    let mut reasons = vec![format!("size {class}: {churn} changed lines in {} files", files.len())];
+    let mut reasons: Vec<String> = dangers.iter().take(MAX_DANGERS).map(Danger::reason).collect();
+    if dangers.len() > MAX_DANGERS {
+        let rest = dangers.get(MAX_DANGERS..).unwrap_or_default();
+        let worst = rest.first().map_or("low", |danger| Grade::name(danger.grade));
+        reasons.push(format!("{} more dangerous lines, the worst {worst}", rest.len()));
+    }
+    reasons.push(format!("size {class}: {churn} changed lines in {} files", files.len()));
     let mut add_reason = |what: &str, files: String| {
         if !files.is_empty() {
             reasons.push(format!("{what}: {files}"));

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use super::xml::Element;
 use muster_engine::prelude::*;
 
-/// Percentages; nothing to cover counts as fully covered.
+/// Stands for no percentage: a share that was not measured is neither 0 nor 100.
+pub(super) const NOT_MEASURED: f64 = -1.0;
+
+/// Percentages; [`NOT_MEASURED`] for what no report measures, as the record's members are numbers.
 #[derive(Debug, Output)]
 pub(super) struct Percent {
     pub lines: f64,
@@ -93,8 +96,11 @@ impl Covered {
                 .fold((0_u64, 0_u64), |(a, b), (x, y)| (a.saturating_add(x), b.saturating_add(y)))
         };
         let (lines, branches) = (sum(File::line_sums), sum(File::branch_sums));
+        if lines.0 == 0 {
+            context.warn("not_assessed: no report contains lines of code: coverage.lines is -1");
+        }
         if branches.0 == 0 {
-            context.warn("no report contains branches: they count as covered");
+            context.warn("not_assessed: no report contains branches: coverage.branches is -1");
         }
         Percent { lines: share(lines), branches: share(branches), changed: share(self.changed(changed, context)) }
     }
@@ -102,14 +108,14 @@ impl Covered {
     /// Returns executable changed lines, and those that were executed.
     fn changed(&self, changed: &BTreeMap<String, Vec<f64>>, context: &Context) -> (u64, u64) {
         if changed.is_empty() {
-            context.warn("changed_lines is empty: changed lines count as covered");
+            context.warn("not_assessed: changed_lines is empty: coverage.changed is -1");
         }
         let (mut found, mut hit) = (0, 0);
         for (path, lines) in changed {
             let files: Vec<&File> =
                 self.files.iter().filter(|(name, _)| same_file(name, path)).map(|(_, file)| file).collect();
             if files.is_empty() {
-                context.warn(format!("no report covers {path}: its lines are ignored"));
+                context.warn(format!("not_assessed: no report covers {path}: its changed lines are left out"));
             }
             let mut lines: Vec<u64> = lines.iter().map(|line| *line as u64).collect();
             lines.sort_unstable();
@@ -118,6 +124,9 @@ impl Covered {
                 found += 1;
                 hit += u64::from(*count > 0);
             }
+        }
+        if found == 0 && !changed.is_empty() {
+            context.warn("not_assessed: no changed line is one that a report measures: coverage.changed is -1");
         }
         (found, hit)
     }
@@ -147,7 +156,7 @@ fn sums<'c>(counts: impl ExactSizeIterator<Item = &'c u64>, summed: (u64, u64)) 
 }
 
 fn share((found, hit): (u64, u64)) -> f64 {
-    if found == 0 { 100.0 } else { 100.0 * hit as f64 / found as f64 }
+    if found == 0 { NOT_MEASURED } else { 100.0 * hit as f64 / found as f64 }
 }
 
 /// `50% (1/2)`: taken and all.

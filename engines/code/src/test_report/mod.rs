@@ -47,10 +47,11 @@ enum Format {
 
 #[derive(Output)]
 pub struct Output {
-    passed: u64,
-    failed: u64,
-    skipped: u64,
-    duration: f64,
+    /// Absent, as the two below, if no report has tests: none is known to pass.
+    passed: Option<u64>,
+    failed: Option<u64>,
+    skipped: Option<u64>,
+    duration: Option<f64>,
     failures: Vec<Failed>,
     flaky: BTreeSet<String>,
     slowest: Vec<Slow>,
@@ -133,11 +134,15 @@ pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
         match format {
             Format::Junit => runs.push(junit::read(&xml::read(&report.content).map_err(wrong)?)),
             Format::Tap => runs.push(tap::read(&report.name, &report.content)),
-            Format::Cargo => runs.push(cargo::read(&report.name, &report.content)),
-            Format::Pytest => runs.push(pytest::read(&report.content)),
+            Format::Cargo => runs.push(some(cargo::read(&report.name, &report.content)).map_err(wrong)?),
+            Format::Pytest => runs.push(some(pytest::read(&report.content)).map_err(wrong)?),
             Format::Lcov => covered.add_lcov(&report.content),
             Format::Cobertura => covered.add_cobertura(&xml::read(&report.content).map_err(wrong)?),
         }
+    }
+    let tested = !runs.is_empty();
+    if !tested {
+        context.warn("not_assessed: no report contains tests");
     }
     let [passed, failed, skipped] = runs
         .iter()
@@ -148,10 +153,10 @@ pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
     let duration: f64 = runs.iter().map(Run::seconds).sum();
     Ok(Output {
         gate: failed == 0 && gate(&input, coverage.as_ref(), context),
-        passed,
-        failed,
-        skipped,
-        duration: if duration.is_finite() { duration } else { 0.0 },
+        passed: tested.then_some(passed),
+        failed: tested.then_some(failed),
+        skipped: tested.then_some(skipped),
+        duration: (tested && duration.is_finite()).then_some(duration),
         failures: failures(&cases, context),
         flaky: flaky(&cases),
         slowest: slowest(&cases),
@@ -159,14 +164,27 @@ pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
     })
 }
 
-/// Applies the coverage gate: changed lines if there are any, else all lines.
+/// A report that holds no outcome is none: it may have been cut, or be of another program.
+fn some(run: Run) -> Result<Run, String> {
+    if run.cases.is_empty() && run.totals.is_none() {
+        return Err("has no outcome of a test: give the whole output of the run".to_owned());
+    }
+    Ok(run)
+}
+
+/// Applies the coverage gate: changed lines if any is measured, else all lines unless only others changed.
 fn gate(input: &Input, coverage: Option<&coverage::Percent>, context: &Context) -> bool {
     let Some(minimum) = input.minimum_coverage else { return true };
-    let Some(coverage) = coverage else {
-        context.warn("a minimum coverage is required, but no report contains coverage: the gate fails");
+    let Some(coverage) = coverage.filter(|coverage| coverage.lines >= 0.0) else {
+        context.warn("not_assessed: a minimum coverage is required, but no report contains coverage: the gate fails");
         return false;
     };
-    minimum <= if input.changed_lines.is_empty() { coverage.lines } else { coverage.changed }
+    match input.changed_lines.is_empty() {
+        true => minimum <= coverage.lines,
+        // Nothing that can be covered was changed.
+        false if coverage.changed < 0.0 => true,
+        false => minimum <= coverage.changed,
+    }
 }
 
 fn failures(cases: &[&Case], context: &Context) -> Vec<Failed> {
@@ -215,7 +233,7 @@ fn sniff(content: &str) -> Option<Format> {
         Some(Format::Lcov)
     } else if starts("TAP version") || starts("ok ") || starts("not ok") || starts("1..") {
         Some(Format::Tap)
-    } else if starts("test result:") || starts("running ") {
+    } else if starts("test result:") || starts("running ") || any(&cargo::is_nextest) {
         Some(Format::Cargo)
     } else if any(&|line| pytest::summary(line).is_some()) {
         Some(Format::Pytest)

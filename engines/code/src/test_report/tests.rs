@@ -128,6 +128,62 @@ fn output_of_cargo_test() {
     assert_eq!(failure["message"], message);
 }
 
+/// `cargo nextest run` 0.9 of four tests, as it was printed, with the paths shortened.
+const NEXTEST: &str = "\
+    Finished `test` profile [unoptimized + debuginfo] target(s) in 0.35s
+────────────
+ Nextest run ID 3c7d with nextest profile: default
+    Starting 3 tests across 1 binary (1 test skipped)
+        PASS [   0.004s] (1/3) ct tests::ok
+        FAIL [   0.007s] (2/3) ct tests::bad
+  stdout ───
+
+    running 1 test
+    test tests::bad ... FAILED
+
+    failures:
+
+    failures:
+        tests::bad
+
+    test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 3 filtered out; finished in 0.00s
+
+  stderr ───
+
+    thread 'tests::bad' (16886) panicked at src/lib.rs:4:24:
+    assertion `left == right` failed
+      left: 1
+     right: 2
+    note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace
+
+        PASS [   0.006s] (3/3) ct tests::panics
+────────────
+     Summary [   0.012s] 3 tests run: 2 passed, 1 failed, 1 skipped
+        FAIL [   0.007s] (2/3) ct tests::bad
+error: test run failed
+";
+
+#[test]
+fn output_of_nextest() {
+    let output = alone(NEXTEST);
+    assert_eq!(totals(&output), [2, 1, 1]);
+    assert_eq!(output["duration"], 0.012);
+    let message =
+        "thread 'tests::bad' (16886) panicked at src/lib.rs:4:24:\nassertion `left == right` failed\nleft: 1\nright: 2";
+    assert_eq!(output["failures"], json!([{ "suite": "ct", "test": "tests::bad", "message": message }]));
+    assert_eq!(output["flaky"], json!([]));
+}
+
+#[test]
+fn a_crate_that_does_not_compile_has_failed() {
+    let text = "running 1 test\ntest a ... ok\n\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n\n\
+        error: could not compile `b` (lib test) due to 1 previous error\n";
+    let output = alone(text);
+    assert_eq!((totals(&output), &output["gate"]), ([1, 1, 0], &json!(false)));
+    let input = json!({ "reports": [{ "name": "x", "content": "running 3 tests\n" }] });
+    assert!(matches!(crate::FAMILY.run(202, input, &Context::default()), Err(Failure::Invalid { .. })));
+}
+
 /// Jenkins' junit-10.xsd: nested suites, `error` beside `failure`, the message in the text; surefire's `flakyFailure`.
 #[test]
 fn junit_with_all_its_outcomes() {
@@ -162,6 +218,20 @@ fn lcov_is_merged_and_gated_by_the_changed_lines() {
     assert_eq!(output["gate"], false);
     assert_eq!(run(&[("l", LCOV)], json!({}), json!(75))["gate"], true);
     assert_eq!(run(&[("l", LCOV)], json!({ "other/lib.rs": [2] }), json!(100))["gate"], true);
+}
+
+/// Branches and changed lines that no report measures are neither covered nor uncovered.
+#[test]
+fn what_was_not_measured_is_no_percentage() {
+    let context = Context::default();
+    let input = json!({ "reports": [{ "name": "l", "content": "SF:a.c\nDA:1,1\nDA:2,0\nend_of_record\n" }] });
+    let output = crate::FAMILY.run(202, input, &context).unwrap();
+    assert_eq!(output["coverage"], json!({ "lines": 50.0, "branches": -1.0, "changed": -1.0 }));
+    let warnings = context.into_warnings();
+    assert!(warnings.iter().all(|warning| warning.starts_with("not_assessed: ")), "{warnings:?}");
+    assert_eq!(warnings.len(), 3, "tests, branches and changed lines");
+    let empty = run(&[("l", "SF:a.c\nend_of_record\n")], json!({}), json!(0));
+    assert_eq!((&empty["coverage"]["lines"], &empty["gate"]), (&json!(-1.0), &json!(false)));
 }
 
 /// The example that the documentation of Cobertura's coverage-04.dtd describes: 3 of 4 lines, 1 of 2 branches.

@@ -59,12 +59,19 @@ pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
     let country: country::Id = input.default_country.trim().to_uppercase().parse().map_err(|_| {
         Failure::invalid(&["default_country"], "is not a country with telephone numbers: write two letters such as NO")
     })?;
-    let contacts: Vec<Contact> = input.contacts.into_iter().map(|input| contact(input, country, context)).collect();
+    let mut assumed = 0_usize;
+    let contacts: Vec<Contact> =
+        input.contacts.into_iter().map(|input| contact(input, country, &mut assumed, context)).collect();
+    if assumed > 0 {
+        context.warn(format!(
+            "assumed: {assumed} numbers have no country code and were read as numbers of {country:?} (default_country)"
+        ));
+    }
     let duplicates = duplicates(&contacts);
     Ok(Output { contacts, duplicates })
 }
 
-fn contact(input: ContactInput, country: country::Id, context: &Context) -> Contact {
+fn contact(input: ContactInput, country: country::Id, assumed: &mut usize, context: &Context) -> Contact {
     let mut contact = Contact { id: input.id, ..Contact::default() };
     let reported = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
     if let Some(text) = reported(input.phone) {
@@ -74,8 +81,9 @@ fn contact(input: ContactInput, country: country::Id, context: &Context) -> Cont
                     contact.problems.push("phone: no network gives out this number".to_owned());
                 }
                 if let Some(extension) = phone.extension {
-                    context.warn(format!("{}: E.164 cannot represent the extension {extension}", contact.id));
+                    context.warn(format!("lost: {}: E.164 cannot represent the extension {extension}", contact.id));
                 }
+                *assumed += usize::from(phone.assumed);
                 contact.e164 = phone.e164;
                 contact.phone_valid = phone.valid;
                 contact.phone_type = phone.kind;

@@ -12,21 +12,27 @@ pub(super) struct Phone {
     pub(super) kind: String,
     pub(super) country: String,
     pub(super) extension: Option<String>,
+    /// It was written without a country code, and read as one of the default country.
+    pub(super) assumed: bool,
 }
 
-/// Parses a number as commonly written; without a country code it belongs to `default`.
-pub(super) fn read(text: &str, default: country::Id) -> Result<Phone, &'static str> {
+/// Parses a number as commonly written; without a country code it may be one of `default`, and is nothing if that
+/// country gives out no such number.
+pub(super) fn read(text: &str, default: country::Id) -> Result<Phone, String> {
     if text.len() > MAX_TEXT {
-        return Err("is too long for a number");
+        return Err("is too long for a number".to_owned());
     }
     let text = text.trim();
     // With a default country, its prefix would be stripped from other countries' numbers too.
     let abroad = text.starts_with('+') || text.starts_with("tel:+");
-    let mut number = phonenumber::parse(Some(default).filter(|_| !abroad), text).map_err(|error| match error {
-        phonenumber::ParseError::InvalidCountryCode => "has the code of no country",
-        phonenumber::ParseError::TooShortAfterIdd | phonenumber::ParseError::TooShortNsn => "is too short",
-        phonenumber::ParseError::TooLong => "is too long for a number",
-        _ => "is not a number",
+    let mut number = phonenumber::parse(Some(default).filter(|_| !abroad), text).map_err(|error| {
+        let problem = match error {
+            phonenumber::ParseError::InvalidCountryCode => "has the code of no country",
+            phonenumber::ParseError::TooShortAfterIdd | phonenumber::ParseError::TooShortNsn => "is too short",
+            phonenumber::ParseError::TooLong => "is too long for a number",
+            _ => "is not a number",
+        };
+        problem.to_owned()
     })?;
     // A country code without plus, such as 1 650 253 0000: valid if read as one.
     if network(&number).is_none() && !text.starts_with('+') {
@@ -37,7 +43,15 @@ pub(super) fn read(text: &str, default: country::Id) -> Result<Phone, &'static s
         }
     }
     let found = network(&number);
+    // Written by itself, or after an international prefix such as 00.
+    let national = matches!(number.code().source(), country::Source::Default | country::Source::Number);
+    if national && found.is_none() {
+        return Err(format!(
+            "is no number of {default:?} and has no country code: set default_country, or write it with +"
+        ));
+    }
     Ok(Phone {
+        assumed: national,
         e164: number.format().mode(Mode::E164).to_string(),
         valid: found.is_some(),
         kind: found.map_or("unknown", |(_, kind)| kind).to_owned(),

@@ -49,6 +49,30 @@ fn invalid_numbers_are_reported() {
     }
 }
 
+/// A number of Berlin in a list without a country: the default country gives out no such number, so that no code is put
+/// before it. phonenumbers 9.0 parses it as +1030123456 and calls it invalid.
+#[test]
+fn a_number_without_a_country_is_not_completed_by_guessing() {
+    for number in ["030 123456", "0176 12345678", "253 0000"] {
+        let contact = one(json!({ "phone": number }), "US");
+        assert_eq!((&contact["e164"], &contact["country"]), (&json!(""), &json!("")), "{contact}");
+        assert_eq!(contact["phone_valid"], false);
+        let problem = contact["problems"][0].as_str().unwrap();
+        assert!(problem.contains("is no number of US and has no country code"), "{problem}");
+    }
+    let context = Context::default();
+    let input = json!({
+        "contacts": [{ "id": "a", "phone": "030 123456" }, { "id": "b", "phone": "+49 30 123456" }],
+        "default_country": "DE",
+    });
+    let output = crate::FAMILY.run(120, input, &context).unwrap();
+    assert_eq!(output["contacts"][0]["e164"], "+4930123456");
+    assert_eq!(
+        context.into_warnings(),
+        ["assumed: 1 numbers have no country code and were read as numbers of DE (default_country)"]
+    );
+}
+
 /// Wikipedia, "Email address", the lists of valid and of invalid examples; email-validator 2.4 agrees, but for
 /// the local part of more than 64 octets, which RFC 5321, section 4.5.3.1.1, forbids.
 #[test]

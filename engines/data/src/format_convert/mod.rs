@@ -2,6 +2,7 @@
 
 mod document;
 mod read;
+mod secrets;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -44,8 +45,11 @@ pub struct Output {
     warnings: Vec<String>,
 }
 
-pub fn run(input: Input, _context: &Context) -> Result<Output, Failure> {
+pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
     let document = read::read(&input.content, input.from)?;
+    if let Some(warning) = secrets::warning(&secrets::find(&document.value)) {
+        context.warn(warning);
+    }
     let mut warnings = document.notes.warnings();
     let content = write::write(document.value, input.to, &mut warnings)?;
     let encoding = if matches!(input.to, Format::Cbor | Format::Msgpack) { Encoding::Base64 } else { Encoding::Utf8 };

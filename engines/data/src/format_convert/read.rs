@@ -17,7 +17,7 @@ pub fn read(content: &str, from: Format) -> Result<Document, Failure> {
     let document = match from {
         Format::Json => serde_json::from_str(content).map_err(|error| no("JSON", error))?,
         Format::Yaml => yaml(content)?,
-        Format::Toml => toml::from_str(content).map_err(|error| no("TOML", error))?,
+        Format::Toml => toml::from_str(content).map_err(|error| no("TOML", without_source(&error, content)))?,
         Format::Csv => csv(content)?,
         Format::Xml => xml::read(content)?,
         Format::Ndjson => ndjson(content)?,
@@ -32,6 +32,12 @@ pub fn read(content: &str, from: Format) -> Result<Document, Failure> {
 
 fn no(format: &str, error: impl std::fmt::Display) -> Failure {
     wrong(format!("is no {format}: {error}"))
+}
+
+/// What is wrong and where, without the line itself, which may hold a secret.
+fn without_source(error: &toml::de::Error, content: &str) -> String {
+    let before = error.span().and_then(|span| content.get(..span.start)).unwrap_or_default();
+    format!("line {}: {}", before.matches('\n').count() + 1, error.message())
 }
 
 fn depth(value: &Value) -> usize {

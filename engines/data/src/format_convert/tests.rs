@@ -201,3 +201,28 @@ proptest! {
         }
     }
 }
+
+/// A conversion keeps every value; a warning names those that are secret, without their values.
+#[test]
+fn secrets_are_named_and_never_quoted() {
+    let context = Context::default();
+    let content = "db:\n  password: hunter2\n  url: postgres://app:hunter2@db/x\n  token_file: /run/secrets/t\n  api_key: ${KEY}\n";
+    let input = json!({ "content": content, "from": "yaml", "to": "json" });
+    let output = crate::FAMILY.run(112, input, &context).unwrap();
+    assert!(output["content"].as_str().unwrap().contains("\"password\":\"hunter2\""), "{output}");
+    let warnings = context.into_warnings();
+    assert_eq!(warnings.len(), 1);
+    assert!(warnings[0].starts_with("secret: the content holds the values of db.password, db.url as"), "{warnings:?}");
+    for (from, content) in [
+        ("toml", "password = \"hunter2\" x"),
+        ("yaml", "a: [\npassword: hunter2\n b: }"),
+        ("json", "{\"password\": \"hunter2\" x}"),
+        ("xml", "<a password=\"hunter2\""),
+        ("ndjson", "{\"password\": \"hunter2\" x}"),
+    ] {
+        let input = json!({ "content": content, "from": from, "to": "csv" });
+        let failure = crate::FAMILY.run(112, input, &Context::default());
+        assert!(matches!(failure, Err(Failure::Invalid { .. })), "{from}: {failure:?}");
+        assert!(!format!("{failure:?}").contains("hunter2"), "{failure:?}");
+    }
+}

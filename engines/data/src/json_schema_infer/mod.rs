@@ -25,6 +25,9 @@ pub struct Output {
     conflicts: Vec<Conflict>,
 }
 
+/// With fewer samples a warning says that the schema is that of these samples only.
+const FEW: usize = 10;
+
 /// A place with values of several types; `null` together with one other is not a conflict.
 #[derive(Output)]
 struct Conflict {
@@ -40,7 +43,12 @@ pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
         shape.see(sample, 0).map_err(|deep| Failure::invalid(&["samples", &at.to_string()], deep))?;
     }
     if input.samples.is_empty() {
-        context.warn("there are no samples: the schema allows anything");
+        context.warn("few_samples: there are no samples: the schema allows anything");
+    } else if input.samples.len() < FEW {
+        context.warn(format!(
+            "few_samples: {} samples: which members are required, and of which type, may differ in other documents",
+            input.samples.len()
+        ));
     }
     let mut conflicts = Vec::new();
     shape.conflicts(&mut String::new(), &mut |path, types| conflicts.push(Conflict { path, types }));
@@ -49,7 +57,7 @@ pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
         schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
     }
     shape.maps(&mut String::new(), &mut |path| {
-        context.warn(format!("{path:?} has so many keys that it is taken as a map from any key"));
+        context.warn(format!("map: {path:?} has so many keys that it is taken as a map from any key"));
     });
     Ok(Output { schema, samples: input.samples.len(), conflicts })
 }

@@ -4,7 +4,7 @@
 //! fusion of their items.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Number, Value, json};
 
@@ -16,6 +16,11 @@ const MAX_DEPTH: usize = 128;
 const MAX_ENUM: usize = 50;
 /// Maximum bytes of an enumerated text.
 const MAX_TEXT: usize = 200;
+/// Minimum number of values for their extremes to be bounds: the next of `n` exchangeable values lies beyond them with the
+/// probability 2 / (n + 1), here 2 %.
+const BOUND_VALUES: usize = 100;
+/// Minimum number of texts for an enumeration.
+const ENUM_VALUES: usize = 10;
 /// Maximum number of keys of an object; with more it is treated as a map.
 const MAX_KEYS: usize = 1_000;
 
@@ -36,6 +41,7 @@ pub struct Shape {
 
 #[derive(Debug)]
 struct Numbers {
+    count: usize,
     least: Number,
     most: Number,
     whole: bool,
@@ -44,8 +50,8 @@ struct Numbers {
 #[derive(Debug, Default)]
 struct Texts {
     count: usize,
-    /// Cleared once there are too many.
-    values: BTreeSet<String>,
+    /// With the number of times that each occurs; cleared once there are too many.
+    values: BTreeMap<String, usize>,
     various: bool,
     formats: Possible,
 }
@@ -114,7 +120,8 @@ impl Shape {
         schema.insert("type".to_owned(), json!(kind));
         match kind {
             "integer" | "number" => {
-                if let Some(numbers) = &self.numbers {
+                // Few values say nothing of others.
+                if let Some(numbers) = self.numbers.as_ref().filter(|n| n.count >= BOUND_VALUES && n.least != n.most) {
                     schema.insert("minimum".to_owned(), json!(numbers.least));
                     schema.insert("maximum".to_owned(), json!(numbers.most));
                 }
@@ -167,9 +174,11 @@ impl Shape {
         self.boolean |= other.boolean;
         match (&mut self.numbers, other.numbers) {
             (Some(mine), Some(theirs)) => {
+                let count = mine.count + theirs.count;
                 mine.see(&theirs.least);
                 mine.see(&theirs.most);
                 mine.whole &= theirs.whole;
+                mine.count = count;
             }
             (mine @ None, theirs) => *mine = theirs,
             _ => {}
@@ -194,10 +203,11 @@ impl Shape {
 
 impl Numbers {
     fn of(number: &Number) -> Self {
-        Self { least: number.clone(), most: number.clone(), whole: !number.is_f64() }
+        Self { count: 1, least: number.clone(), most: number.clone(), whole: !number.is_f64() }
     }
 
     fn see(&mut self, number: &Number) {
+        self.count += 1;
         self.whole &= !number.is_f64();
         if compare(number, &self.least) == Ordering::Less {
             self.least = number.clone();
@@ -217,12 +227,16 @@ fn compare(one: &Number, other: &Number) -> Ordering {
 
 impl Texts {
     fn see(&mut self, text: &str) {
-        self.count += 1;
         self.formats.see(text);
+        self.see_times(text, 1);
+    }
+
+    fn see_times(&mut self, text: &str, times: usize) {
+        self.count += times;
         if text.len() > MAX_TEXT {
             self.forget();
-        } else if !self.various && !self.values.contains(text) {
-            self.values.insert(text.to_owned());
+        } else if !self.various {
+            *self.values.entry(text.to_owned()).or_default() += times;
             if self.values.len() > MAX_ENUM {
                 self.forget();
             }
@@ -236,7 +250,7 @@ impl Texts {
 
     fn fuse(&mut self, other: Self) {
         let count = self.count + other.count;
-        other.values.iter().for_each(|text| self.see(text));
+        other.values.iter().for_each(|(text, times)| self.see_times(text, *times));
         self.count = count;
         self.formats.and(other.formats);
         if other.various {
@@ -244,13 +258,15 @@ impl Texts {
         }
     }
 
-    /// An enumeration requires evidence: each value occurs twice on average.
+    /// An enumeration requires evidence: ten texts, and none that occurs once (Good 1953: the share of texts that were not
+    /// seen yet is about that of those that were seen once).
     fn describe(&self, rules: &Rules, schema: &mut Map<String, Value>) {
-        let few = !self.various && self.values.len() <= rules.enum_limit && self.count >= 2 * self.values.len();
+        let known = self.count >= ENUM_VALUES && self.values.values().all(|times| *times > 1);
+        let few = !self.various && self.values.len() <= rules.enum_limit && known;
         if let Some(format) = self.formats.first().filter(|_| rules.formats) {
             schema.insert("format".to_owned(), json!(format));
         } else if few {
-            schema.insert("enum".to_owned(), json!(self.values));
+            schema.insert("enum".to_owned(), json!(self.values.keys().collect::<Vec<_>>()));
         }
     }
 }

@@ -20,7 +20,7 @@ fn types_and_required_members_are_those_of_genson() {
         schema(json!([{ "a": 1, "b": [1, 2.5], "c": null }, { "a": 7, "b": [], "c": "x", "d": { "e": true } }]));
     assert_eq!(inferred["required"], json!(["a", "b", "c"]));
     let properties = &inferred["properties"];
-    assert_eq!(properties["a"], json!({ "type": "integer", "minimum": 1, "maximum": 7 }));
+    assert_eq!(properties["a"], json!({ "type": "integer" }));
     assert_eq!(properties["b"]["items"]["type"], "number");
     assert_eq!(properties["c"], json!({ "type": ["null", "string"] }));
     let nested = json!({ "type": "object", "properties": { "e": { "type": "boolean" } }, "required": ["e"] });
@@ -54,12 +54,36 @@ fn a_format_is_inferred_if_every_text_matches_it() {
     assert_eq!(off["schema"]["format"], Value::Null);
 }
 
+/// One document is no evidence of what others hold: neither its numbers are bounds nor its texts all that there are.
 #[test]
-fn few_repeated_texts_are_an_enumeration() {
-    let samples = json!(["open", "shut", "open", "open"]);
-    assert_eq!(schema(samples.clone()), json!({ "type": "string", "enum": ["open", "shut"] }));
-    assert_eq!(schema(json!(["open", "shut", "open"])), json!({ "type": "string" }));
-    assert_eq!(run(json!({ "samples": samples, "enum_limit": 1 }))["schema"]["enum"], Value::Null);
+fn one_sample_bounds_nothing() {
+    let context = Context::default();
+    let input = json!({ "samples": [{ "price": 8.95, "count": 3, "state": "open", "tags": ["a", "a", "b", "b"] }] });
+    let output = crate::FAMILY.run(110, input, &context).unwrap();
+    let text = output["schema"].to_string();
+    for keyword in ["minimum", "maximum", "enum"] {
+        assert!(!text.contains(keyword), "{text}");
+    }
+    assert!(context.into_warnings()[0].starts_with("few_samples: 1 samples"), "a warning says so");
+}
+
+#[test]
+fn many_repeated_texts_are_an_enumeration() {
+    let ten = ["open", "shut", "open", "open", "shut", "open", "open", "shut", "open", "open"];
+    assert_eq!(schema(json!(ten)), json!({ "type": "string", "enum": ["open", "shut"] }));
+    assert_eq!(schema(json!(ten[..9])), json!({ "type": "string" }));
+    // A text that occurs once: others may be still to come.
+    let once = [&ten[..], &["ajar"]].concat();
+    assert_eq!(schema(json!(once)), json!({ "type": "string" }));
+    assert_eq!(run(json!({ "samples": ten, "enum_limit": 1 }))["schema"]["enum"], Value::Null);
+}
+
+#[test]
+fn a_hundred_numbers_have_bounds() {
+    let numbers: Vec<u32> = (1..=100).collect();
+    assert_eq!(schema(json!(numbers)), json!({ "type": "integer", "minimum": 1, "maximum": 100 }));
+    assert_eq!(schema(json!(numbers[1..])), json!({ "type": "integer" }));
+    assert_eq!(schema(json!(vec![7; 100])), json!({ "type": "integer" }));
 }
 
 #[test]

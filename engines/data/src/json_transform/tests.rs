@@ -210,3 +210,41 @@ fn omitted_results_are_reported() {
     assert_eq!(output["count"], 10_000);
     assert_eq!(context.into_warnings().len(), 1);
 }
+
+/// The rows of a table without duplicates, each completed from those that it replaces, and with normalised numbers: from
+/// the clusters of q113 and the contacts of q120, which have indexes and ids only.
+#[test]
+fn rows_are_cleaned_by_what_other_engines_found() {
+    let program = r#"
+        . as {$rows, $clusters, $contacts}
+        | ([$clusters[][1:][]]) as $gone
+        | [ range($rows | length) as $at
+            | select([$gone[] | select(. == $at)] | length == 0)
+            | ([$clusters[] | select(.[0] == $at) | .[]]) as $group
+            | reduce (if ($group | length) == 0 then [$at] else $group end)[] as $member ({};
+                reduce ($rows[$member] | to_entries[]) as {$key, $value} (.;
+                    if (.[$key] // "") == "" then .[$key] = $value else . end))
+            | . as $row
+            | ([$contacts[] | select(.id == $row.id and .phone_valid)] | first) as $contact
+            | if $contact then .phone = $contact.e164 else . end ]
+    "#;
+    let document = json!({
+        "rows": [
+            { "id": "1", "name": "Ann Lee", "phone": "030 123456", "city": "" },
+            { "id": "2", "name": "Bob Ray", "phone": "12", "city": "Bonn" },
+            { "id": "3", "name": "Lee, Ann", "phone": "", "city": "Berlin" },
+        ],
+        "clusters": [[0, 2]],
+        "contacts": [
+            { "id": "1", "e164": "+4930123456", "phone_valid": true },
+            { "id": "2", "e164": "", "phone_valid": false },
+        ],
+    });
+    assert_eq!(
+        results(document, program),
+        json!([[
+            { "id": "1", "name": "Ann Lee", "phone": "+4930123456", "city": "Berlin" },
+            { "id": "2", "name": "Bob Ray", "phone": "12", "city": "Bonn" },
+        ]])
+    );
+}

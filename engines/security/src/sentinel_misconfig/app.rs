@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::audit::{Audit, Violation, is_secret, names_secret, rule};
+use super::audit::{Audit, Violation, holds_password, is_secret, names_secret, rule};
 use super::tree::leaves;
 use crate::verdict::Severity::{Critical, High, Info, Low, Medium};
 
@@ -27,8 +27,10 @@ pub(super) fn check(config: &Value, audit: &mut Audit) {
         &rule("CWE-1392", Critical, "a password that everybody knows", "one of its own for each installation"),
         found(&default),
     );
-    let secret =
-        |key: &str, value: &Value| names_secret(key) && value.as_str().is_some_and(is_secret) && !default(key, value);
+    let secret = |key: &str, value: &Value| {
+        let named = names_secret(key) && value.as_str().is_some_and(is_secret) && !default(key, value);
+        named || value.as_str().is_some_and(holds_password)
+    };
     audit.enter(
         &rule("CWE-798", High, "a secret stands in the file", "an environment variable, or a file of its own"),
         found(&secret),

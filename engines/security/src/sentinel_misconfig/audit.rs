@@ -1,5 +1,6 @@
 //! Results of the rules.
 
+use crate::mask::masked;
 use crate::verdict::{Finding, Severity};
 
 /// Maximum number of places reported per rule.
@@ -34,7 +35,7 @@ impl Audit {
         Self { ignore, findings: Vec::new(), passed: 0, failed: 0 }
     }
 
-    /// Records the result of a rule; no places means that it passed.
+    /// Records the result of a rule; no places means that it passed. Secrets in a place are hidden.
     pub(super) fn enter(&mut self, rule: &Rule, places: impl IntoIterator<Item = Violation>) {
         if self.ignore.iter().any(|ignored| ignored == rule.id) {
             return;
@@ -44,8 +45,8 @@ impl Audit {
             rule: rule.id.to_owned(),
             severity: rule.severity,
             message: format!("{}; fix: {}", rule.problem, rule.fix),
-            location: Some(location),
-            evidence: (!evidence.is_empty()).then(|| evidence.chars().take(200).collect()),
+            location: Some(masked(&location)),
+            evidence: (!evidence.is_empty()).then(|| masked(&evidence).chars().take(200).collect()),
         }));
         if self.findings.len() == before { self.passed += 1 } else { self.failed += 1 }
     }
@@ -76,4 +77,14 @@ pub(super) fn is_secret(value: &str) -> bool {
     value.len() >= 4
         && !reference.iter().any(|start| value.starts_with(start))
         && !matches!(value, "true" | "false" | "null" | "none")
+}
+
+/// Returns whether an address holds a password of its own, such as `postgres://app:pass@db`.
+pub(super) fn holds_password(value: &str) -> bool {
+    value.match_indices("://").any(|(at, sign)| {
+        let rest = value.get(at + sign.len()..).unwrap_or_default();
+        let authority = rest.split(['/', '?', '#', ' ', '"', '\'']).next().unwrap_or_default();
+        let user = authority.rsplit_once('@').map_or("", |(user, _)| user);
+        user.split_once(':').is_some_and(|(_, password)| is_secret(password) || (1..4).contains(&password.len()))
+    })
 }

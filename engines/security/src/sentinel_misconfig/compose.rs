@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::audit::{Audit, Rule, Violation, is_secret, names_secret, rule};
+use super::audit::{Audit, Rule, Violation, holds_password, is_secret, names_secret, rule};
 use super::tree::{is_true, text, texts, unpinned_image};
 use crate::verdict::Severity::{Critical, High, Low, Medium};
 
@@ -89,7 +89,7 @@ pub(super) fn check(config: &Value, audit: &mut Audit) {
         &|s| {
             environment(s)
                 .into_iter()
-                .find(|(name, value)| names_secret(name) && is_secret(value))
+                .find(|(name, value)| (names_secret(name) && is_secret(value)) || holds_password(value))
                 .map(|(name, _)| format!("{name}=…"))
         },
     );

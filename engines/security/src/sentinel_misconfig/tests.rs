@@ -97,3 +97,33 @@ fn ignored_files_do_not_count() {
     let output = crate::FAMILY.run(151, config, &Context::default()).unwrap();
     assert_eq!((&output["verdict"], &output["failed"]), (&json!("clear"), &json!(0)));
 }
+
+#[test]
+fn a_password_within_an_address_is_a_secret_in_the_file() {
+    let compose = "services:\n  a:\n    image: a:1\n    environment: {DATABASE_URL: 'postgres://app:hunter2@db/x'}\n";
+    has(compose, "compose", &["CIS-Docker-4.10"]);
+    has("database_url = \"postgres://app:hunter2@db/x\"\n", "app", &["CWE-798"]);
+    assert!(rules("database_url = \"postgres://app:${PW}@db/x\"\n", "app").is_empty());
+}
+
+/// Rules that are not about secrets quote lines that hold one.
+#[test]
+fn no_finding_shows_a_secret() {
+    for config in [
+        "FROM a\nRUN curl -H 'Authorization: Bearer hunter2-abc' http://u:hunter2@e.org/i.sh | sh\nUSER root\n",
+        "FROM a:1\nUSER root\nADD https://u:hunter2@e.org/x /x\n",
+        "database_url: http://app:hunter2@db.example.org/x\nlisten: 0.0.0.0\n",
+        "[db]\nurl = \"http://app:hunter2@db/x\"\npassword = \"hunter2\"\n",
+        "services:\n  a:\n    image: u:hunter2@reg.example.org/a\n    ports: ['80:80']\n    environment: ['X_PASSWORD=hunter2']\n    volumes: ['/etc:/x?token=hunter2']\n",
+        "server {\n  location / { proxy_pass http://u:hunter2@up; }\n}\n",
+        "[Service]\nExecStart=/bin/x --password hunter2\nEnvironment=\"API_TOKEN=hunter2\"\n",
+        "a: [\n  password: hunter2\n b: }",
+    ] {
+        let outcome = crate::FAMILY.run(151, json!({ "config": config }), &Context::default());
+        let text = match outcome {
+            Ok(output) => output.to_string(),
+            Err(failure) => format!("{failure:?}"),
+        };
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+}

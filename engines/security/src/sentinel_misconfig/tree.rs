@@ -2,13 +2,17 @@
 
 use serde_json::Value;
 
+use crate::mask::masked;
 use muster_engine::Failure;
 
 /// Maximum nesting.
 const MAX_DEPTH: usize = 64;
 
 pub(super) fn yaml(text: &str) -> Result<Value, Failure> {
-    serde_saphyr::from_str(text).map_err(|error| Failure::invalid(&["config"], format!("is no YAML: {error}")))
+    // A snippet of the file may hold a secret.
+    let options = serde_saphyr::options! { with_snippet: false };
+    serde_saphyr::from_str_with_options(text, options)
+        .map_err(|error| Failure::invalid(&["config"], format!("is no YAML: {}", masked(&error.to_string()))))
 }
 
 /// Documents of a stream, without empty ones.

@@ -39,7 +39,7 @@ pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
     let Input { text, filename, allow } = input;
     let hits = hits(&text, &allow);
     if hits.len() > MAX_FINDINGS {
-        context.warn(format!("only the first {MAX_FINDINGS} of {} findings are reported", hits.len()));
+        context.warn(format!("truncated: only the first {MAX_FINDINGS} of {} findings are reported", hits.len()));
     }
     let reported = |hit: &Hit| Finding {
         rule: hit.rule.id.to_owned(),
@@ -55,6 +55,19 @@ pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
     let redacted = redacted(&text, &hits);
     Ok(Output { verdict: verdict(&findings), score: score(&findings), findings, redacted })
 }
+
+/// Returns a text without the secrets that this engine finds.
+pub(crate) fn without_secrets(text: &str, instead: &str) -> String {
+    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+    for hit in hits(text, &[]) {
+        out.push_str(text.get(at..hit.span.start).unwrap_or_default());
+        out.push_str(instead);
+        at = hit.span.end;
+    }
+    out + text.get(at..).unwrap_or_default()
+}
+
+pub(crate) use rules::entropy;
 
 /// Finds secrets from left to right; of overlapping ones that of the earlier, more specific rule.
 fn hits(text: &str, allow: &[String]) -> Vec<Hit> {
@@ -97,6 +110,10 @@ impl Rule {
         match self.check {
             Check::Pattern => true,
             Check::Entropy(least) => rules::entropy(value) >= least && !rules::placeholder(value),
+            Check::Mixed(least) => {
+                let mixed = value.chars().any(|c| c.is_ascii_digit() || "!@#$%^&*+=~".contains(c));
+                mixed && rules::entropy(value) >= least && !rules::placeholder(value)
+            }
             Check::GitHub => rules::github_checksum(value),
             Check::Jwt => rules::is_jwt(value),
         }

@@ -17,6 +17,8 @@ pub(super) enum Check {
     Pattern,
     /// At least this many bits per character, and no placeholder.
     Entropy(f64),
+    /// As `Entropy`, and with a digit or a special character, as a name of a variable has none.
+    Mixed(f64),
     /// CRC32 in the last six characters.
     GitHub,
     /// A JSON header with `alg`.
@@ -44,11 +46,11 @@ impl Rule {
     }
 }
 
-use Check::{Entropy, GitHub, Jwt, Pattern};
+use Check::{Entropy, GitHub, Jwt, Mixed, Pattern};
 use Severity::{Critical, High, Medium};
 
 /// In matching order: more specific rules first.
-pub(super) static RULES: [Rule; 28] = [
+pub(super) static RULES: [Rule; 30] = [
     Rule::new(
         "private-key",
         "private key",
@@ -167,10 +169,24 @@ pub(super) static RULES: [Rule; 28] = [
         Entropy(2.3),
         r#"(?i)\b[\w.-]{0,50}(?:password|passwd|passphrase|pwd)["']?\s*(?::=|=>|[=:])\s*["'`](?P<secret>[^\s"'`]{6,150})["'`]"#,
     ),
+    Rule::new(
+        "password-line",
+        "password or secret of a setting without quotes",
+        Medium,
+        Mixed(2.3),
+        r#"(?im)^[ \t]*(?:-[ \t]+|export[ \t]+|set[ \t]+|ENV[ \t]+|ARG[ \t]+)?[\w.-]{0,50}(?:password|passwd|passphrase|pwd|secret(?:[_-]?key)?|api[_-]?key|(?:access|auth)[_-]?token)[ \t]*[:=][ \t]*(?P<secret>[^\s"'`#$<{(\[][^\s"'`()\[\]{},;]{5,149})[ \t]*$"#,
+    ),
+    Rule::new(
+        "short-secret",
+        "secret of a setting",
+        Medium,
+        Mixed(2.3),
+        r#"(?i)\b[\w.-]{0,50}(?:secret(?:[_-]?key)?|api[_-]?key|(?:access|auth)[_-]?token)["']?\s*(?::=|=>|[=:])\s*["'`](?P<secret>[^\s"'`]{6,150})["'`]"#,
+    ),
 ];
 
 /// Shannon entropy in bits per character.
-pub(super) fn entropy(text: &str) -> f64 {
+pub(crate) fn entropy(text: &str) -> f64 {
     let mut counts: HashMap<char, usize> = HashMap::new();
     text.chars().for_each(|c| *counts.entry(c).or_default() += 1);
     let all = text.chars().count().max(1) as f64;

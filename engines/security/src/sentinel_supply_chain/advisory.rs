@@ -104,10 +104,15 @@ impl Advisories {
                         advisories.entry((ecosystem, normal(ecosystem, &package.name))).or_default().push(entry);
                     }
                 }
-                Err(error) => context.warn(format!("advisories[{at}] is not of the OSV schema: {error}")),
+                Err(error) => context.warn(format!("not_assessed: advisories[{at}] is not of the OSV schema: {error}")),
             }
         }
         Self(advisories)
+    }
+
+    /// Whether any advisory is for this ecosystem.
+    pub(super) fn has(&self, ecosystem: Ecosystem) -> bool {
+        self.0.keys().any(|(of, _)| *of == ecosystem)
     }
 
     pub(super) fn of(&self, dependency: &Dependency, context: &Context) -> Vec<Hit> {
@@ -117,7 +122,7 @@ impl Advisories {
             Ok(version) => Some(version),
             Err(why) => {
                 context.warn(format!(
-                    "{}@{}: {why}; only listed versions are compared",
+                    "not_assessed: {}@{}: {why}; only listed versions are compared",
                     dependency.name, dependency.version
                 ));
                 None

@@ -16,6 +16,9 @@ use muster_engine::prelude::*;
 /// Maximum number of dependencies and of advisories per call.
 const MAX_ITEMS: usize = 20_000;
 
+/// Maximum length of a name that resembles many others.
+const SHORT: usize = 5;
+
 #[derive(Input)]
 pub struct Input {
     dependencies: Vec<Dependency>,
@@ -65,7 +68,8 @@ pub struct Output {
     verdict: Verdict,
     score: f64,
     findings: Vec<Finding>,
-    vulnerable: Vec<Vulnerable>,
+    /// Absent if there was no advisory to compare with: what was not assessed is not free of vulnerabilities.
+    vulnerable: Option<Vec<Vulnerable>>,
     suspicious: Vec<Suspicious>,
 }
 
@@ -114,7 +118,44 @@ pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
             suspicious.push(Suspicious { name: dependency.name.clone(), reason, similar_to });
         }
     }
+    let assessed = !input.advisories.is_empty() || input.dependencies.is_empty();
+    findings.extend(not_assessed(&input, &advisories, context));
+    let vulnerable = assessed.then_some(vulnerable);
     Ok(Output { verdict: verdict(&findings), score: score(&findings), findings, vulnerable, suspicious })
+}
+
+/// What could not be checked for want of data: a finding if that is all vulnerabilities, so that the verdict is not
+/// `clear`, and a warning for each part.
+fn not_assessed(input: &Input, advisories: &Advisories, context: &Context) -> Option<Finding> {
+    let mut ecosystems: Vec<Ecosystem> = Vec::new();
+    for ecosystem in input.dependencies.iter().map(|dependency| dependency.ecosystem) {
+        if !ecosystems.contains(&ecosystem) {
+            ecosystems.push(ecosystem);
+        }
+    }
+    for ecosystem in &ecosystems {
+        if !squat::has_names(*ecosystem) && input.protected_names.is_empty() {
+            context.warn(format!("not_assessed: look-alike names of {}: no list of names is known", ecosystem.word()));
+        }
+    }
+    if input.advisories.is_empty() {
+        if ecosystems.is_empty() {
+            return None;
+        }
+        let message = "known vulnerabilities were not assessed: no advisories were given. Give those of osv.dev for \
+                       these dependencies in `advisories`";
+        context.warn(format!("not_assessed: {message}"));
+        let (rule, severity) = ("not-assessed".to_owned(), Severity::Info);
+        return Some(Finding { rule, severity, message: message.to_owned(), location: None, evidence: None });
+    }
+    for ecosystem in ecosystems.into_iter().filter(|ecosystem| !advisories.has(*ecosystem)) {
+        context.warn(format!(
+            "not_assessed: no advisory is for {}: its packages were not compared, unless its database was searched and \
+             has none",
+            ecosystem.word()
+        ));
+    }
+    None
 }
 
 fn finding(dependency: &Dependency, rule: &str, severity: Severity, message: String) -> Finding {
@@ -130,7 +171,12 @@ fn signs(dependency: &Dependency, protected: &[String]) -> Vec<Signal> {
     let squat = squat::find(&dependency.name, dependency.ecosystem, protected);
     let scripted = dependency.install_script == Some(true);
     if let Some((how, known)) = squat {
-        let severity = if scripted { Severity::Critical } else { Severity::High };
+        // Many short words are one letter apart.
+        let severity = match (scripted, known.chars().count() <= SHORT) {
+            (true, _) => Severity::Critical,
+            (false, true) => Severity::Medium,
+            (false, false) => Severity::High,
+        };
         let reason = format!("its name is that of `{known}` {how}: is it the one that is meant?");
         signs.push(("typosquat", severity, reason, known));
     }

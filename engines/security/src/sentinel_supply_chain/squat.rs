@@ -144,13 +144,28 @@ fn popular(ecosystem: Ecosystem) -> &'static [&'static str] {
     }
 }
 
+/// Packages of their own that are one letter from a popular one. They were found in lockfiles of well-kept projects.
+fn established(ecosystem: Ecosystem) -> &'static [&'static str] {
+    match ecosystem {
+        Ecosystem::Cargo => &["libm", "ulid"],
+        Ecosystem::Npm => &["preact", "nuxt"],
+        Ecosystem::PyPI => &["boto"],
+        Ecosystem::Go | Ecosystem::Maven | Ecosystem::Debian => &[],
+    }
+}
+
+/// Whether names of this ecosystem are known.
+pub(super) fn has_names(ecosystem: Ecosystem) -> bool {
+    !popular(ecosystem).is_empty()
+}
+
 /// Returns how the name resembles which known one; `None` if it is a known name itself or resembles none.
 pub(super) fn find(name: &str, ecosystem: Ecosystem, protected: &[String]) -> Option<(&'static str, String)> {
     let lower = name.to_lowercase();
     let known = || popular(ecosystem).iter().copied().chain(protected.iter().map(String::as_str));
     // PyPI ignores separators, so such a name is the known one itself.
     let same = |other: &str| other == lower || (ecosystem == Ecosystem::PyPI && bare(other) == bare(&lower));
-    if known().any(same) || lower.chars().count() > 200 {
+    if known().any(same) || established(ecosystem).contains(&lower.as_str()) || lower.chars().count() > 200 {
         return None;
     }
     known().find_map(|other| likeness(&lower, &other.to_lowercase()).map(|how| (how, other.to_owned())))

@@ -101,9 +101,13 @@ fn real_typosquats_are_detected() {
     ] {
         assert_eq!(squat::find(name, ecosystem, &protected).map(|(_, known)| known).as_deref(), Some(known), "{name}");
     }
-    for (name, ecosystem) in
-        [("requests", Ecosystem::PyPI), ("tokio-util", Ecosystem::Cargo), ("scikit_learn", Ecosystem::PyPI)]
-    {
+    for (name, ecosystem) in [
+        ("requests", Ecosystem::PyPI),
+        ("tokio-util", Ecosystem::Cargo),
+        ("scikit_learn", Ecosystem::PyPI),
+        ("libm", Ecosystem::Cargo),
+        ("preact", Ecosystem::Npm),
+    ] {
         assert_eq!(squat::find(name, ecosystem, &protected), None, "{name}");
     }
 }
@@ -115,5 +119,27 @@ fn sources_and_loose_versions() {
         dependency("1.0.0", "git+https://example.org/own.git#4f2a9c1e"), dependency("^1.0", "http://example.org/own.tgz"),
     ] }));
     let rules: Vec<_> = output["findings"].as_array().unwrap().iter().map(|f| f["rule"].clone()).collect();
-    assert_eq!(rules, ["git-source", "insecure-source", "unpinned-version"]);
+    assert_eq!(rules, ["git-source", "insecure-source", "unpinned-version", "not-assessed"]);
+}
+
+/// Without advisories nothing is known of vulnerabilities: neither an empty list nor a clear verdict may say otherwise.
+#[test]
+fn absent_advisories_are_no_clean_bill() {
+    let context = Context::default();
+    let input = json!({ "dependencies": [{ "name": "jinja2", "version": "2.4.1", "ecosystem": "PyPI" }] });
+    let output = crate::FAMILY.run(150, input, &context).unwrap();
+    assert!(output.get("vulnerable").is_none(), "{output}");
+    assert_eq!((&output["verdict"], &output["findings"][0]["rule"]), (&json!("notice"), &json!("not-assessed")));
+    assert!(context.into_warnings()[0].starts_with("not_assessed: known vulnerabilities"), "the warning has its word");
+    // The look-alike is found all the same.
+    let squat = run(json!({ "dependencies": [{ "name": "reqeusts", "version": "1.0.0", "ecosystem": "PyPI" }] }));
+    assert_eq!((&squat["suspicious"][0]["similar_to"], &squat["verdict"]), (&json!("requests"), &json!("warn")));
+    // Advisories of another ecosystem only.
+    let context = Context::default();
+    let input = json!({
+        "dependencies": [{ "name": "jinja2", "version": "2.4.1", "ecosystem": "PyPI" }],
+        "advisories": [advisory("X-1", "npm", "lodash", &json!([{ "introduced": "0" }]))],
+    });
+    crate::FAMILY.run(150, input, &context).unwrap();
+    assert!(context.into_warnings()[0].starts_with("not_assessed: no advisory is for PyPI"));
 }
