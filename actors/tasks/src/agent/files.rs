@@ -163,7 +163,7 @@ pub(super) fn load(
             if contents.len() >= MAX_FILES {
                 return Err(too_large(format!("more than {MAX_FILES} files")));
             }
-            let content = runner.read_file(path.clone(), caller.clone()).await.map_err(failed)?;
+            let content = runner.workspace_file(path.clone(), caller.clone()).await.map_err(failed)?;
             bytes += content.len();
             if bytes > MAX_BYTES {
                 return Err(too_large(format!("the files have more than {MAX_BYTES} bytes together")));

@@ -190,7 +190,7 @@ impl EngineRunner for Engines {
         async move { engines.audited(call).await }.boxed()
     }
 
-    fn read_file(&self, path: String, caller: EngineCaller) -> BoxFuture<'static, Result<Vec<u8>, Error>> {
+    fn workspace_file(&self, path: String, caller: EngineCaller) -> BoxFuture<'static, Result<Vec<u8>, Error>> {
         let engines = self.clone();
         async move { engines.read_workspace(path, caller).await }.boxed()
     }

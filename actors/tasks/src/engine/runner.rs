@@ -90,7 +90,7 @@ pub trait EngineRunner: Send + Sync + std::fmt::Debug {
     /// # Errors
     ///
     /// `Forbidden` without a folder and for a path outside of it, `NotFound`, `TooLarge`.
-    fn read_file(&self, path: String, caller: EngineCaller) -> BoxFuture<'static, Result<Vec<u8>, Error>> {
+    fn workspace_file(&self, path: String, caller: EngineCaller) -> BoxFuture<'static, Result<Vec<u8>, Error>> {
         let _ = (path, caller);
         let none = Error::new(Kind::Forbidden, "this server has no workspace folder").coded("no_workspace");
         Box::pin(std::future::ready(Err(none)))

@@ -8,6 +8,7 @@ mod labels;
 mod lists;
 mod rules;
 mod tables;
+mod unlabelled;
 
 use std::collections::HashSet;
 use std::ops::Range;

@@ -73,7 +73,7 @@ impl EngineRunner for ScriptedEngines {
         ready(self.run_scripted(call)).boxed()
     }
 
-    fn read_file(&self, path: String, _: EngineCaller) -> BoxFuture<'static, Result<Vec<u8>, Error>> {
+    fn workspace_file(&self, path: String, _: EngineCaller) -> BoxFuture<'static, Result<Vec<u8>, Error>> {
         let found = self.files.get(path.as_str()).map(|content| content.as_bytes().to_vec());
         ready(found.ok_or_else(|| Error::new(Kind::NotFound, format!("there is no file {path}")))).boxed()
     }

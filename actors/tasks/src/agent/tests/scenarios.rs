@@ -73,7 +73,7 @@ impl EngineRunner for LocalEngines {
         ready(answer.map_err(|failure| Error::new(Kind::Invalid, format!("{failure}: {failure:?}")))).boxed()
     }
 
-    fn read_file(&self, path: String, _: EngineCaller) -> BoxFuture<'static, Result<Vec<u8>, Error>> {
+    fn workspace_file(&self, path: String, _: EngineCaller) -> BoxFuture<'static, Result<Vec<u8>, Error>> {
         let read = std::fs::read(self.workspace.join(path));
         ready(read.map_err(|error| Error::new(Kind::NotFound, error.to_string()))).boxed()
     }
