@@ -169,7 +169,7 @@ fn store(config: &Config) -> Vec<Finding> {
 /// Checks the agents, those of the operator's files included.
 fn agents(config: &Config) -> Finding {
     let what = "agents";
-    let mend = "correct the files of agents.files; actors/tasks/src/agent/catalogue.toml shows the format";
+    let mend = "correct the files of agents.files; actors/tasks/src/agent/catalogue/README.md shows the format";
     let files = match config.agents.read_files() {
         Ok(files) => files,
         Err(error) => return Finding::bad(what, error.to_string(), mend),

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use muster_engines::Engine;
+use muster_engines::grammar::Type;
 use serde_json::Value;
 
 use super::binding::Binding;
@@ -56,6 +57,10 @@ pub struct Section {
     pub title: String,
     /// Value of the section.
     pub from: Reference,
+    /// Type of the value.
+    pub(crate) kind: Type,
+    /// Unit of the value; empty for none.
+    pub(crate) unit: String,
 }
 
 /// A category of agents.
@@ -90,7 +95,25 @@ struct Inner {
     agents: Vec<Arc<Agent>>,
     by_id: HashMap<String, usize>,
     warnings: Vec<String>,
+    pending: Vec<String>,
 }
+
+/// The built-in agents: the ids of all engines, and a file for each category.
+const BUILT_IN: [&str; 13] = [
+    include_str!("catalogue/engines.toml"),
+    include_str!("catalogue/incident.toml"),
+    include_str!("catalogue/hazards.toml"),
+    include_str!("catalogue/logistics.toml"),
+    include_str!("catalogue/comms.toml"),
+    include_str!("catalogue/medical.toml"),
+    include_str!("catalogue/devices.toml"),
+    include_str!("catalogue/security.toml"),
+    include_str!("catalogue/code.toml"),
+    include_str!("catalogue/data.toml"),
+    include_str!("catalogue/research.toml"),
+    include_str!("catalogue/governance.toml"),
+    include_str!("catalogue/platform.toml"),
+];
 
 /// All agents of the server. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -98,13 +121,13 @@ pub struct Agents(Arc<Inner>);
 
 impl Agents {
     /// Loads the built-in agents for the engines of this build ([`muster_engines::all`]). Agents whose plan needs an
-    /// engine that is not in the build are omitted, and listed in [`Self::warnings`].
+    /// engine that is not in the build are omitted, and listed in [`Self::warnings`] or [`Self::pending`].
     ///
     /// # Errors
     ///
     /// Returns all mistakes in the catalogue: the server must not start.
     pub fn built_in(engines: &[&'static Engine]) -> Result<Self, CatalogueErrors> {
-        Self::parse(include_str!("catalogue.toml"), engines)
+        Self::of(&BUILT_IN, &[], engines)
     }
 
     /// Loads the built-in agents and those of the operator's files, which have the catalogue's format.
@@ -113,7 +136,7 @@ impl Agents {
     ///
     /// As for [`Self::built_in`].
     pub fn with_own(own: &[CatalogueFile], engines: &[&'static Engine]) -> Result<Self, CatalogueErrors> {
-        Self::of(include_str!("catalogue.toml"), own, engines)
+        Self::of(&BUILT_IN, own, engines)
     }
 
     /// Parses and validates a catalogue.
@@ -122,14 +145,15 @@ impl Agents {
     ///
     /// Returns all mistakes in it.
     pub fn parse(text: &str, engines: &[&'static Engine]) -> Result<Self, CatalogueErrors> {
-        Self::of(text, &[], engines)
+        Self::of(&[text], &[], engines)
     }
 
-    fn of(text: &str, own: &[CatalogueFile], engines: &[&'static Engine]) -> Result<Self, CatalogueErrors> {
-        let catalogue::CheckedCatalogue { categories, agents, warnings } = catalogue::read(text, own, engines)?;
+    fn of(texts: &[&str], own: &[CatalogueFile], engines: &[&'static Engine]) -> Result<Self, CatalogueErrors> {
+        let catalogue::CheckedCatalogue { categories, agents, warnings, pending } =
+            catalogue::read(texts, own, engines)?;
         let agents: Vec<_> = agents.into_iter().map(Arc::new).collect();
         let by_id = agents.iter().enumerate().map(|(at, agent)| (agent.id.clone(), at)).collect();
-        Ok(Self(Arc::new(Inner { categories, agents, by_id, warnings })))
+        Ok(Self(Arc::new(Inner { categories, agents, by_id, warnings, pending })))
     }
 
     /// Returns the agents in the catalogue's order.
@@ -152,8 +176,13 @@ impl Agents {
         &self.0.categories
     }
 
-    /// Returns messages about what is missing in this build, for people.
+    /// Returns messages about what is missing because this build does not include a family, for people.
     pub fn warnings(&self) -> &[String] {
         &self.0.warnings
+    }
+
+    /// Returns messages about agents and toolboxes that wait for engines which are not built yet, for people.
+    pub fn pending(&self) -> &[String] {
+        &self.0.pending
     }
 }

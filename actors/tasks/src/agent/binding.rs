@@ -1,5 +1,6 @@
 //! Bindings of a step's inputs.
 
+use muster_kernel_words::quantities::{Unit, convert};
 use serde_json::{Map, Value};
 
 use super::reference::{Reference, Scope};
@@ -9,6 +10,15 @@ use super::reference::{Reference, Scope};
 pub enum Binding {
     /// The referenced value.
     Reference(Reference),
+    /// The referenced number, or each of an array, in another unit.
+    Converted {
+        /// Where the number is.
+        reference: Reference,
+        /// Its unit there.
+        from: &'static Unit,
+        /// Its unit here.
+        to: &'static Unit,
+    },
     /// A value without references.
     Literal(Value),
     /// An array with at least one reference.
@@ -38,7 +48,7 @@ impl Binding {
 
     pub(super) fn references(&self) -> Vec<&Reference> {
         match self {
-            Self::Reference(reference) => vec![reference],
+            Self::Reference(reference) | Self::Converted { reference, .. } => vec![reference],
             Self::Literal(_) => Vec::new(),
             Self::Array(items) => items.iter().flat_map(Self::references).collect(),
             Self::Object(entries) => entries.iter().flat_map(|(_, value)| value.references()).collect(),
@@ -48,6 +58,7 @@ impl Binding {
     pub(super) fn value(&self, scope: &Scope<'_>) -> Value {
         match self {
             Self::Reference(reference) => reference.value(scope),
+            Self::Converted { reference, from, to } => converted(reference.value(scope), from, to),
             Self::Literal(value) => value.clone(),
             Self::Array(items) => items.iter().map(|item| item.value(scope)).collect(),
             Self::Object(entries) => {
@@ -55,5 +66,13 @@ impl Binding {
                 Value::Object(entries.collect::<Map<_, _>>())
             }
         }
+    }
+}
+
+fn converted(value: Value, from: &Unit, to: &Unit) -> Value {
+    match value {
+        Value::Number(number) => number.as_f64().and_then(|number| convert(number, from, to)).into(),
+        Value::Array(items) => items.into_iter().map(|item| converted(item, from, to)).collect(),
+        other => other,
     }
 }

@@ -61,14 +61,19 @@ impl CatalogueFile {
 pub(super) struct CheckedCatalogue {
     pub(super) categories: Vec<Category>,
     pub(super) agents: Vec<Agent>,
+    /// What is missing because this build does not include a family.
     pub(super) warnings: Vec<String>,
+    /// What waits for engines of a family that is in this build.
+    pub(super) pending: Vec<String>,
 }
 
-/// The available engines, and the cargo features of the others.
+/// The available engines, and the families of the others.
 #[derive(Debug)]
 pub(super) struct AvailableEngines {
     engines: HashMap<&'static str, &'static Engine>,
     features: HashMap<String, String>,
+    /// Families that this build does not include.
+    absent: HashSet<String>,
 }
 
 impl AvailableEngines {
@@ -76,19 +81,30 @@ impl AvailableEngines {
         self.engines.get(id).copied()
     }
 
-    /// Returns the feature that would include a missing engine.
+    /// Returns the family of a missing engine.
     pub(super) fn feature(&self, id: &str) -> Option<&str> {
         if self.engines.contains_key(id) { None } else { self.features.get(id).map(String::as_str) }
+    }
+
+    /// Whether this build does not include its family.
+    fn is_absent(&self, id: &str) -> bool {
+        self.features.get(id).is_some_and(|feature| self.absent.contains(feature))
     }
 }
 
 /// Reads a catalogue and the operator's files.
 pub(super) fn read(
-    text: &str,
+    texts: &[&str],
     own: &[CatalogueFile],
     engines: &[&'static Engine],
 ) -> Result<CheckedCatalogue, CatalogueErrors> {
-    let mut rows: Rows = toml::from_str(text).map_err(|error| CatalogueErrors(vec![error.to_string()]))?;
+    let mut rows = Rows::default();
+    for text in texts {
+        let more: Rows = toml::from_str(text).map_err(|error| CatalogueErrors(vec![error.to_string()]))?;
+        rows.optional.extend(more.optional);
+        rows.category.extend(more.category);
+        rows.agent.extend(more.agent);
+    }
     let (mut mistakes, mut places) = (Vec::new(), vec![String::new(); rows.agent.len()]);
     for file in own {
         match file.rows() {
@@ -107,30 +123,47 @@ pub(super) fn read(
     duplicates(&mut mistakes, "agent", agents().map(|(place, row)| (place, row.id.as_str())));
     duplicates(&mut mistakes, "agent's name", agents().map(|(place, row)| (place, row.name.as_str())));
     same_plans(&mut mistakes, agents());
+    let engines: HashMap<&str, &Engine> = engines.iter().map(|&engine| (engine.id, engine)).collect();
+    let included: HashSet<&str> = muster_engines::registry::families().map(|family| family.name()).collect();
+    let absent = rows.optional.iter().filter(|row| !included.contains(row.feature.as_str()));
+    let absent = absent.map(|row| row.feature.clone()).collect();
     let features = rows.optional.iter();
     let features = features.flat_map(|row| row.engines.iter().map(|id| (id.clone(), row.feature.clone()))).collect();
-    let built = AvailableEngines { engines: engines.iter().map(|&engine| (engine.id, engine)).collect(), features };
+    let built = AvailableEngines { engines, features, absent };
     let category = |row: &CategoryRow| Category { id: row.id.clone(), name: row.name.clone() };
     let categories: Vec<Category> = rows.category.iter().map(category).collect();
-    let (mut agents, mut warnings) = (Vec::new(), Vec::new());
+    let (mut agents, mut warnings, mut pending) = (Vec::new(), Vec::new(), Vec::new());
     for (place, row) in places.iter().zip(&rows.agent) {
         if !categories.iter().any(|category| category.id == row.category) {
             mistakes.push(format!("{place}agent {}: there is no category {:?}", row.id, row.category));
         }
-        if let Some(warning) = omission_warning(row, &built) {
-            warnings.push(warning);
+        if let Some(lacks) = lacking(row, &built) {
+            let names = lacks.iter().map(|id| format!("{id} (family {})", built.feature(id).unwrap_or_default()));
+            let names: Vec<String> = names.collect();
+            let note = format!("agent {} is omitted: its plan needs {}, not in this build", row.id, names.join(", "));
+            let absent = lacks.iter().any(|id| built.is_absent(id));
+            if absent {
+                warnings.push(note)
+            } else {
+                pending.push(note)
+            }
             continue;
         }
         match check::agent(row, &built) {
             Ok(agent) => {
-                warnings.extend(toolbox_warning(row, &built));
+                let lacks: Vec<&str> =
+                    row.engines.iter().map(String::as_str).filter(|id| built.feature(id).is_some()).collect();
+                if !lacks.is_empty() {
+                    let note = format!("agent {} lacks {} in its toolbox, not in this build", row.id, lacks.join(", "));
+                    if lacks.iter().any(|id| built.is_absent(id)) { warnings.push(note) } else { pending.push(note) }
+                }
                 agents.push(agent);
             }
             Err(found) => mistakes.extend(found.into_iter().map(|mistake| format!("{place}{mistake}"))),
         }
     }
     if mistakes.is_empty() {
-        Ok(CheckedCatalogue { categories, agents, warnings })
+        Ok(CheckedCatalogue { categories, agents, warnings, pending })
     } else {
         Err(CatalogueErrors(mistakes))
     }
@@ -154,23 +187,15 @@ fn same_plans<'a>(mistakes: &mut Vec<String>, rows: impl Iterator<Item = (&'a st
     }
 }
 
-/// Returns why an agent is omitted from this build, if it is. An agent that names an unknown engine is a mistake
-/// instead.
-fn omission_warning(row: &AgentRow, built: &AvailableEngines) -> Option<String> {
+/// Returns the engines that an agent's plan lacks; `None` if it has all. An agent that names an unknown engine is a
+/// mistake instead.
+fn lacking<'a>(row: &'a AgentRow, built: &AvailableEngines) -> Option<Vec<&'a str>> {
     let named = row.plan.iter().map(|step| &step.engine).chain(&row.engines);
     if named.into_iter().any(|id| built.get(id).is_none() && built.feature(id).is_none()) {
         return None;
     }
-    let needs = |id: &str| built.feature(id).map(|feature| format!("{id} (cargo feature {feature})"));
-    let mut lacks: Vec<String> = row.plan.iter().filter_map(|step| needs(&step.engine)).collect();
+    let mut lacks: Vec<&str> =
+        row.plan.iter().map(|step| step.engine.as_str()).filter(|id| built.feature(id).is_some()).collect();
     lacks.dedup();
-    (!lacks.is_empty())
-        .then(|| format!("agent {} is omitted: its plan needs {}, not in this build", row.id, lacks.join(", ")))
-}
-
-fn toolbox_warning(row: &AgentRow, built: &AvailableEngines) -> Option<String> {
-    let lacks: Vec<&str> =
-        row.engines.iter().map(String::as_str).filter(|engine| built.feature(engine).is_some()).collect();
-    (!lacks.is_empty())
-        .then(|| format!("agent {} lacks {} in its toolbox, not in this build", row.id, lacks.join(", ")))
+    (!lacks.is_empty()).then_some(lacks)
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::agents::{Agent, PlanStep, Section};
 use super::binding::Binding;
+use super::bounds;
 use super::catalogue::AvailableEngines;
 use super::parameter::{Parameter, ParameterDefault};
 use super::reference::{Head, Known, Reference, is_name};
@@ -26,9 +27,12 @@ pub(super) fn agent(row: &AgentRow, built: &AvailableEngines) -> Result<Agent, V
         check.without_engine();
         return Err(check.mistakes);
     }
-    let plan = check.plan(&parameters);
+    let mut plan = check.plan(&parameters);
     let writeup = check.writeup(&parameters, &plan);
     check.unused(&parameters, &plan);
+    let mut parameters = parameters;
+    let disagreements = bounds::apply(&mut parameters, &mut plan);
+    disagreements.into_iter().for_each(|problem| check.report(problem));
     if !check.mistakes.is_empty() {
         return Err(check.mistakes);
     }
@@ -97,11 +101,35 @@ impl<'a> Check<'a> {
                 Ok(parameter) if parameters.iter().any(|other| other.name == parameter.name) => {
                     self.report(format_args!("the parameter {} is defined twice", parameter.name));
                 }
-                Ok(parameter) => parameters.push(parameter),
+                Ok(mut parameter) => {
+                    self.default(&parameter, &parameters);
+                    parameter.words = self.row.words.get(&parameter.name).cloned().unwrap_or_default();
+                    parameters.push(parameter);
+                }
                 Err(mistake) => self.report(mistake),
             }
         }
+        for name in self.row.words.keys().filter(|name| parameters.iter().all(|parameter| parameter.name != **name)) {
+            self.report(format_args!("`words` names {name}, which is not a parameter"));
+        }
         parameters
+    }
+
+    /// Checks the references of a default: they name the instruction and parameters before it.
+    fn default(&mut self, parameter: &Parameter, before: &[Parameter]) {
+        let ParameterDefault::Bound(binding, _) = &parameter.default else { return };
+        let at = format!("parameter {}, its default", parameter.name);
+        for reference in binding.references() {
+            if matches!(reference.head, Head::Step { .. } | Head::Now) {
+                self.report(format_args!("{at}: {reference} is neither $task nor a parameter"));
+                continue;
+            }
+            let known = StepContext { parameters: before, steps: Vec::new(), guarded: HashSet::new() };
+            let Some(kind) = self.resolve(reference, &known, &at) else { continue };
+            if let (Binding::Reference(_), Some(problem)) = (binding, assignable(&kind, &parameter.kind)) {
+                self.report(format_args!("{at}: {reference} does not fit: {problem}"));
+            }
+        }
     }
 
     fn toolbox(&mut self) -> Vec<&'static Engine> {
@@ -138,7 +166,15 @@ impl<'a> Check<'a> {
                 STEPS.end()
             ));
         }
-        if !row.plan.is_empty() && row.plan.iter().all(|step| step.when.is_some()) {
+        // A required parameter is never empty: such a condition is for values out of range.
+        let required = |when: &str| {
+            let name = when.strip_prefix("$params.");
+            parameters
+                .iter()
+                .any(|param| Some(param.name.as_str()) == name && param.default == ParameterDefault::Required)
+        };
+        if !row.plan.is_empty() && row.plan.iter().all(|step| step.when.as_deref().is_some_and(|when| !required(when)))
+        {
             self.report("every step of its plan may be skipped");
         }
         let mut before = StepContext { parameters, steps: Vec::new(), guarded: HashSet::new() };
@@ -259,8 +295,11 @@ impl<'a> Check<'a> {
         let steps = plan.iter().map(|step| (step.name.as_str(), step.engine)).collect();
         let before = StepContext { parameters, steps, guarded: HashSet::new() };
         let section = |section: &super::rows::SectionRow| {
-            let from = self.reference(&section.from, &before, &format!("section {:?}", section.title))?;
-            Some(Section { title: section.title.clone(), from })
+            let at = format!("section {:?}", section.title);
+            let from = self.reference(&section.from, &before, &at)?;
+            let kind = self.resolve(&from, &before, &at)?;
+            let unit = bounds::unit_of(&from, parameters, plan).unwrap_or_default();
+            Some(Section { title: section.title.clone(), from, kind, unit })
         };
         row.writeup.iter().filter_map(section).collect()
     }

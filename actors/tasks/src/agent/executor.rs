@@ -12,9 +12,9 @@ use super::failure::{self, PARAMS_MISSING, broken};
 use super::free::{self, FreeAction, HasModel, PlanningMode};
 use super::history::{self, CallRef, EngineCallOrigin, HistoryStep, digest, encode_engine_step};
 use super::models::Models;
-use super::parameter::{accept, missing};
-use super::steer::{SteeredParams, steered_params};
-use super::{fill, plan, writeup};
+use super::parameter::{Accepted, accept, complete};
+use super::steer::{SteeredParams, changes, fitting, steered_params};
+use super::{files, fill, needs, plan, writeup};
 use crate::engine::{EngineCall, EngineCaller, EngineRunner};
 use crate::task::{
     Admission, Level, NextAction, StepError, StepKind, StepOutput, StepRequest, StepSink, StepSpec, TaskExecutor,
@@ -79,20 +79,19 @@ enum StepOperation {
 impl TaskExecutor for AgentExecutor {
     fn admit(&self, agent: &str, task: &str, params: Value) -> Result<Admission, Error> {
         let agent = self.agents.get(agent).ok_or_else(|| unknown(agent))?;
-        let mut accepted = accept(&agent.parameters, params, task);
-        fill::from_text(&agent.parameters, &mut accepted, task);
-        let has_model = self.models.planner().is_some();
-        // A model reads the instruction itself.
-        if !has_model {
-            accepted.problems.extend(accepted.missing.iter().map(|name| missing(name)));
+        let mut accepted = accept(&agent.parameters, params);
+        fill::from_text(&agent.parameters, &mut accepted, task, None);
+        self.admission(agent, task, accepted)
+    }
+
+    fn readmit(&self, agent: &str, instruction: &str, task: &str, params: Value) -> Result<Admission, Error> {
+        let agent = self.agents.get(agent).ok_or_else(|| unknown(agent))?;
+        let mut accepted = accept(&agent.parameters, fitting(agent, &params));
+        if changes(instruction).is_none() {
+            fill::from_text(&agent.parameters, &mut accepted, instruction, None);
         }
-        if !accepted.problems.is_empty() {
-            return Err(invalid(accepted.problems));
-        }
-        let steps = u32::try_from(agent.plan.len()).unwrap_or(u32::MAX);
-        let default_seconds = if has_model { SECONDS_WITH_A_MODEL } else { steps.saturating_mul(SECONDS_A_STEP) };
-        let total_steps = if has_model { None } else { Some(self.planned(agent, task, &accepted.params)) };
-        Ok(Admission { params: Value::Object(accepted.params), default_seconds, total_steps })
+        fill::from_text(&agent.parameters, &mut accepted, task, None);
+        self.admission(agent, task, accepted)
     }
 
     fn next(&self, view: &TaskView) -> Result<NextAction, StepError> {
@@ -130,6 +129,22 @@ impl AgentExecutor {
         &self.agents
     }
 
+    /// Completes what was accepted. Missing params are no error: a model reads the instruction itself, and without one the
+    /// task waits for them.
+    fn admission(&self, agent: &Agent, task: &str, mut accepted: Accepted) -> Result<Admission, Error> {
+        if !accepted.problems.is_empty() {
+            return Err(invalid(accepted.problems));
+        }
+        complete(&agent.parameters, &mut accepted, task, "");
+        let has_model = self.models.planner().is_some();
+        let steps = u32::try_from(agent.plan.len()).unwrap_or(u32::MAX);
+        let default_seconds = if has_model { SECONDS_WITH_A_MODEL } else { steps.saturating_mul(SECONDS_A_STEP) };
+        let total_steps = if has_model { None } else { Some(self.planned(agent, task, &accepted.params)) };
+        // A default that follows another param is not stored: a redirect may change that one.
+        accepted.params.retain(|name, _| !accepted.derived.contains(name));
+        Ok(Admission { params: Value::Object(accepted.params), default_seconds, total_steps })
+    }
+
     fn agent(&self, id: &str) -> Result<&Arc<Agent>, StepError> {
         self.agents.get(id).ok_or_else(|| broken(format!("the agent {id:?} no longer exists on this server")))
     }
@@ -150,8 +165,8 @@ impl AgentExecutor {
     fn planned(&self, agent: &Agent, task: &str, params: &serde_json::Map<String, Value>) -> u32 {
         let scope = super::reference::Scope { task, now: String::new(), params, outputs: Default::default() };
         let skipped = |step: &&super::agents::PlanStep| {
-            let when = step.when.as_ref().filter(|when| matches!(when.head, super::reference::Head::Param(_)));
-            when.is_some_and(|when| super::reference::is_empty(&when.value(&scope)))
+            let of_param = step.when.as_ref().is_some_and(|when| matches!(when.head, super::reference::Head::Param(_)));
+            of_param && plan::skip_reason(step, &scope).is_some()
         };
         let steps = agent.plan.iter().filter(|step| !skipped(step)).count() + 1;
         u32::try_from(steps).unwrap_or(u32::MAX)
@@ -193,24 +208,41 @@ impl AgentExecutor {
         name: &str,
         sink: &StepSink,
     ) -> Result<StepOutput, StepError> {
-        let (engine, input) = {
+        let (engine, input, others) = {
             let past = history::read(view)?;
             let progress = plan::progress(agent, view, &past, steered);
             let step = progress.next.filter(|step| step.name == name);
             let step = step.ok_or_else(|| broken(format!("the plan of {} has no step {name} now", agent.id)))?;
-            let input = plan::input(step, &progress.scope(view, steered));
-            (step.engine, input)
+            let scope = progress.scope(view, steered);
+            (step.engine, plan::input(step, &scope), progress.has_others(agent, step, &scope))
         };
         let lacks =
             engine.fields().inputs.iter().find(|field| {
                 field.need == muster_engines::grammar::Need::Required && input.get(&field.name).is_none()
             });
-        if let Some(field) = lacks {
+        let lacks = lacks.map(|field| {
             let detail = format!("step {name}: the value bound to its required input {} is empty", field.name);
-            return Err(StepError::new(PARAMS_MISSING, detail, crate::task::Retry::Never));
-        }
+            StepError::new(PARAMS_MISSING, detail, crate::task::Retry::Never)
+        });
         let origin = EngineCallOrigin { agent: &agent.id, name, call: None };
-        self.run_engine(EngineCall::new(engine, input, engine_caller(view)), origin, sink).await
+        let input_sha256 = digest(&input);
+        let caller = engine_caller(view);
+        let loaded = match lacks {
+            None => files::load(engine, name, input, Arc::clone(&self.engines), caller.clone()).await,
+            Some(lacks) => Err(lacks),
+        };
+        let ran = match loaded {
+            Ok(input) => self.run_engine(EngineCall::new(engine, input, caller), origin, sink).await,
+            Err(failed) => Err(failed),
+        };
+        match ran {
+            // What other steps found, or may still find, is kept: the result says what failed.
+            Err(failed) if failure::is_reported(&failed) && others => {
+                let value = encode_engine_step(origin, engine, &input_sha256, Err(failed.detail));
+                Ok(StepOutput { value, usage: Usage::default() })
+            }
+            done => done,
+        }
     }
 
     async fn called(
@@ -271,11 +303,7 @@ fn engine_caller(view: &TaskView) -> EngineCaller {
 fn by_plan(agent: &Agent, view: &TaskView, past: &[HistoryStep<'_>]) -> NextAction {
     let steered = steered_params(agent, view);
     if !steered.missing.is_empty() {
-        let names = steered.missing.join(", ");
-        let detail = format!(
-            "the agent {} needs {names}: redirect the task with {{\"params\": {{…}}}} as its instruction",
-            agent.id
-        );
+        let detail = needs::describe(agent, &steered.missing);
         return NextAction::Wait(Waiting { reason: "input".to_owned(), detail });
     }
     let progress = plan::progress(agent, view, past, &steered);

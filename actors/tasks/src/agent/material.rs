@@ -1,16 +1,23 @@
 //! The content of a result: outputs, sections and notes.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
+use muster_engines::Engine;
+use muster_engines::grammar::{Member, Prim, Type};
 use serde_json::Value;
 
 use super::agents::Agent;
 use super::free::{self, PlanningMode};
 use super::history::{EngineStep, HistoryStep};
-use super::plan;
 use super::reference::Head;
 use super::steer::{Note, SteeredParams};
+use super::{instruction, plan, steer};
 use crate::task::TaskView;
+
+/// Most findings among the next steps, and most next steps.
+const MAX_FINDINGS: usize = 3;
+const MAX_NEXT_STEPS: usize = 8;
 
 /// An engine's output under its name in the result.
 #[derive(Debug)]
@@ -26,6 +33,9 @@ pub(super) struct Part {
     /// Origin of its value, such as `q187 repo-tree`.
     pub(super) source: String,
     pub(super) value: Value,
+    /// Type and unit of the value, as its engine declares them.
+    pub(super) kind: Type,
+    pub(super) unit: String,
 }
 
 #[derive(Debug)]
@@ -36,6 +46,16 @@ pub(super) struct Material<'a> {
     pub(super) skipped: Vec<String>,
     pub(super) notes: Vec<Note>,
     pub(super) warnings: Vec<String>,
+    /// Failed steps, with the reason.
+    pub(super) failed: Vec<String>,
+    /// Params that are from the instruction: `{param, value, by, evidence}`.
+    pub(super) filled: Vec<Value>,
+    /// Parts of the instruction from which nothing was taken, where no model reads it.
+    pub(super) unused: Vec<String>,
+    /// Titles of the sections that the instruction puts first.
+    pub(super) focus: Vec<String>,
+    /// What a reader may do next.
+    pub(super) next_steps: Vec<String>,
 }
 
 impl<'a> Material<'a> {
@@ -45,25 +65,86 @@ impl<'a> Material<'a> {
         past: &[HistoryStep<'a>],
         steered: &SteeredParams,
     ) -> Self {
-        let mut material = if free::planning_mode(agent, past) == Some(PlanningMode::ByModel) {
+        let by_model = free::planning_mode(agent, past) == Some(PlanningMode::ByModel);
+        let mut material = if by_model {
             Self { notes: steered.notes.clone(), ..Self::of_calls(agent, past) }
         } else {
             Self { notes: steered.notes.clone(), ..Self::of_plan(agent, view, past, steered) }
         };
         material.inherit(agent, past);
+        let (filled, mut places) = steer::filled(agent, view, steered);
+        material.filled = filled;
+        if !by_model {
+            places.extend(material.put_first(&view.task));
+            view.instructions.iter().for_each(|instruction| drop(material.put_first(&instruction.text)));
+            material.unused = instruction::unused(agent, &view.task, &places);
+        }
         for Use { name, engine_step } in &material.uses {
             let warnings =
                 engine_step.warnings.iter().map(|warning| format!("{} ({name}): {warning}", engine_step.label()));
             material.warnings.extend(warnings);
             if let Some(error) = engine_step.error {
                 material.warnings.push(format!("{} ({name}) failed: {error}", engine_step.label()));
+                material.failed.push(format!("{name} ({}): {error}", engine_step.label()));
             }
         }
+        material.next_steps = material.next_steps();
         material
     }
 
-    fn empty() -> Self {
-        Self { uses: Vec::new(), parts: Vec::new(), skipped: Vec::new(), notes: Vec::new(), warnings: Vec::new() }
+    /// Puts the sections first that an instruction names as its focus. Returns the places in it.
+    fn put_first(&mut self, text: &str) -> Vec<Range<usize>> {
+        let titles: Vec<&str> = self.parts.iter().map(|part| part.title.as_str()).collect();
+        let (mut first, places) = instruction::focus(&titles, text);
+        first.sort_unstable();
+        self.focus.extend(first.iter().filter_map(|at| titles.get(*at).map(|title| (*title).to_owned())));
+        let parts = std::mem::take(&mut self.parts);
+        let (front, rest): (Vec<_>, Vec<_>) = parts.into_iter().enumerate().partition(|(at, _)| first.contains(at));
+        self.parts = front.into_iter().chain(rest).map(|(_, part)| part).collect();
+        places
+    }
+
+    /// Returns what a reader may do: look at the gravest findings, mend what failed, give what was left out.
+    fn next_steps(&self) -> Vec<String> {
+        let mut steps = Vec::new();
+        for part in &self.parts {
+            let Value::Array(items) = &part.value else { continue };
+            let text = |item: &Value, name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+            let grave = items.iter().filter(|item| matches!(text(item, "severity").as_str(), "critical" | "high"));
+            for item in grave.take(MAX_FINDINGS) {
+                let (place, message) = (text(item, "location"), text(item, "message"));
+                let place = if place.is_empty() { String::new() } else { format!(" at {place}") };
+                if !message.is_empty() {
+                    steps.push(format!("Look into the {} finding{place}: {message}", text(item, "severity")));
+                }
+            }
+        }
+        steps.truncate(MAX_FINDINGS);
+        steps.extend(self.failed.iter().map(|failed| format!("Mend the input of the failed step {failed}")));
+        for skipped in &self.skipped {
+            if let Some((step, rest)) = skipped.split_once(": $params.")
+                && let Some(name) = rest.strip_suffix(" is empty")
+            {
+                steps.push(format!("Give the parameter `{name}` to have the step {step} as well"));
+            }
+        }
+        steps.truncate(MAX_NEXT_STEPS);
+        steps
+    }
+
+    pub(super) fn empty() -> Self {
+        Self {
+            uses: Vec::new(),
+            parts: Vec::new(),
+            skipped: Vec::new(),
+            notes: Vec::new(),
+            warnings: Vec::new(),
+            failed: Vec::new(),
+            filled: Vec::new(),
+            unused: Vec::new(),
+            focus: Vec::new(),
+            next_steps: Vec::new(),
+        }
     }
 
     fn of_plan(agent: &'a Agent, view: &'a TaskView, past: &[HistoryStep<'a>], steered: &SteeredParams) -> Self {
@@ -74,18 +155,23 @@ impl<'a> Material<'a> {
             let source = match &section.from.head {
                 Head::Step { name, .. } => {
                     let step = progress.outputs.iter().find(|(step, _)| step.name == *name);
-                    let Some((_, engine_step)) = step else { continue };
+                    let Some((_, engine_step)) = step.filter(|(_, done)| done.error.is_none()) else { continue };
                     engine_step.label()
                 }
                 Head::Param(_) => "params".to_owned(),
                 Head::Task | Head::Now => "the task".to_owned(),
             };
-            material.parts.push(Part { title: section.title.clone(), source, value: section.from.value(&scope) });
+            material.parts.push(Part {
+                title: section.title.clone(),
+                source,
+                value: section.from.value(&scope),
+                kind: section.kind.clone(),
+                unit: section.unit.clone(),
+            });
         }
-        let skipped = progress.skipped.iter().map(|step| match &step.when {
-            Some(when) => format!("{} (q{} {}): {when} is empty", step.name, step.engine.number, step.engine.id),
-            None => step.name.clone(),
-        });
+        let skipped = progress.skipped.iter();
+        let skipped = skipped
+            .map(|(step, reason)| format!("{} (q{} {}): {reason}", step.name, step.engine.number, step.engine.id));
         material.skipped = skipped.collect();
         drop(scope);
         material.uses = progress
@@ -110,11 +196,14 @@ impl<'a> Material<'a> {
 
     fn add(&mut self, agent: &Agent, engine_step: &EngineStep<'a>) {
         if engine_step.error.is_none() {
-            let title = agent.engine(engine_step.engine).map_or(engine_step.engine, |engine| engine.name);
+            let engine = agent.engine(engine_step.engine);
+            let title = engine.map_or(engine_step.engine, |engine| engine.name);
             self.parts.push(Part {
                 title: title.to_owned(),
                 source: engine_step.label(),
                 value: engine_step.output.clone(),
+                kind: outputs(engine),
+                unit: String::new(),
             });
         }
         self.uses.push(Use { name: engine_step.name.to_owned(), engine_step: engine_step.clone() });
@@ -136,7 +225,13 @@ impl<'a> Material<'a> {
             };
             if engine_step.error.is_none() {
                 let title = format!("{} (by {})", engine_step.engine, engine_step.agent);
-                self.parts.push(Part { title, source: engine_step.label(), value: engine_step.output.clone() });
+                self.parts.push(Part {
+                    title,
+                    source: engine_step.label(),
+                    value: engine_step.output.clone(),
+                    kind: Type::Prim(Prim::Any),
+                    unit: String::new(),
+                });
             }
             self.uses.push(Use { name, engine_step: engine_step.clone() });
         }
@@ -152,4 +247,16 @@ impl<'a> Material<'a> {
         }
         labels
     }
+}
+
+/// The outputs of an engine as a record.
+fn outputs(engine: Option<&'static Engine>) -> Type {
+    let Some(engine) = engine else { return Type::Prim(Prim::Any) };
+    let member = |field: &muster_engines::grammar::Field| Member {
+        name: field.name.clone(),
+        kind: field.kind.clone(),
+        optional: true,
+        unit: field.unit.clone(),
+    };
+    Type::Record(engine.fields().outputs.iter().map(member).collect())
 }

@@ -1,10 +1,14 @@
 //! Parameters of agents: `name:type:default`.
 
+use std::collections::HashSet;
+
 use muster_engines::grammar::{self, Range, Type};
 use muster_engines::{Problem, ProblemKind};
 use serde_json::{Map, Value, json};
 
-use super::reference::is_name;
+use super::binding::Binding;
+use super::files;
+use super::reference::{Head, Reference, Scope, is_name};
 use muster_core::FieldError;
 
 /// Maximum number of problems reported for one request's params.
@@ -15,8 +19,14 @@ const MAX_PROBLEMS: usize = 50;
 pub(crate) struct Parameter {
     /// Name: lower-case letters, digits and underscores.
     pub(crate) name: String,
-    /// Type of the value.
+    /// Type of the value; the members of its records have the units of the inputs to which they are bound.
     pub(crate) kind: Type,
+    /// Unit of the inputs to which it is bound; empty for none.
+    pub(crate) unit: String,
+    /// Values that the inputs accept, or one of them if the steps of all have conditions.
+    pub(crate) range: Range,
+    /// Words by which a text names it, beside its name.
+    pub(crate) words: Vec<String>,
     /// Value used if a caller provides none.
     pub(crate) default: ParameterDefault,
 }
@@ -28,8 +38,8 @@ pub(crate) enum ParameterDefault {
     Required,
     /// `null`.
     Optional,
-    /// The text of the instruction.
-    Task,
+    /// A value with references to the instruction and to parameters before this one, and how it is written.
+    Bound(Binding, Value),
     /// This value.
     Default(Value),
 }
@@ -41,6 +51,10 @@ pub(super) struct Accepted {
     pub(super) params: Map<String, Value>,
     /// Missing required params.
     pub(super) missing: Vec<String>,
+    /// Names of the params that the caller gave.
+    pub(super) given: HashSet<String>,
+    /// Params with a default that refers to other params, which it follows when they change.
+    pub(super) derived: Vec<String>,
     /// Invalid or unknown params, with paths below `body.params`.
     pub(super) problems: Vec<FieldError>,
 }
@@ -67,7 +81,12 @@ impl Parameter {
             other => {
                 let value: Value = serde_json::from_str(other)
                     .map_err(|_| format!("parameter {text:?}: its default is not JSON, null or required"))?;
-                if value == "$task" { ParameterDefault::Task } else { ParameterDefault::Default(value) }
+                if has_reference(&value) {
+                    let binding = Binding::parse(&value).map_err(|error| format!("parameter {text:?}: {error}"))?;
+                    ParameterDefault::Bound(binding, value)
+                } else {
+                    ParameterDefault::Default(value)
+                }
             }
         };
         if let ParameterDefault::Default(value) = &default
@@ -75,34 +94,42 @@ impl Parameter {
         {
             return Err(format!("parameter {text:?}: its default {}", problem.message));
         }
-        Ok(Self { name: name.to_owned(), kind, default })
+        let (unit, range, words) = (String::new(), Range::default(), Vec::new());
+        Ok(Self { name: name.to_owned(), kind, unit, range, words, default })
     }
 
-    fn value_if_absent(&self, task: &str) -> Option<Value> {
+    /// Returns the references of its default.
+    pub(super) fn references(&self) -> Vec<&Reference> {
         match &self.default {
-            ParameterDefault::Required => None,
-            ParameterDefault::Optional => Some(Value::Null),
-            ParameterDefault::Task => Some(task.into()),
-            ParameterDefault::Default(value) => Some(value.clone()),
+            ParameterDefault::Bound(binding, _) => binding.references(),
+            _ => Vec::new(),
         }
+    }
+
+    /// Whether its default follows other params.
+    fn follows(&self) -> bool {
+        self.references().iter().any(|reference| matches!(reference.head, Head::Param(_)))
     }
 }
 
 /// Returns the JSON Schema (2020-12) of an agent's params, without additional properties.
 pub(super) fn schema(parameters: &[Parameter]) -> Value {
     let property = |parameter: &Parameter| {
-        let schema = grammar::type_schema(&parameter.kind, Range::default());
-        let with = |mut schema: Value, value: Value| {
+        let mut schema = grammar::type_schema(&parameter.kind, parameter.range);
+        let put = |mut schema: Value, name: &str, value: Value| {
             if let Some(object) = schema.as_object_mut() {
-                object.insert("default".to_owned(), value);
+                object.insert(name.to_owned(), value);
             }
             schema
         };
+        if !parameter.unit.is_empty() {
+            schema = put(schema, "x-unit", parameter.unit.clone().into());
+        }
+        let with = |schema: Value, value: Value| put(schema, "default", value);
         let schema = match &parameter.default {
             ParameterDefault::Required => schema,
             ParameterDefault::Optional => with(json!({ "anyOf": [schema, { "type": "null" }] }), Value::Null),
-            ParameterDefault::Task => with(schema, "$task".into()),
-            ParameterDefault::Default(value) => with(schema, value.clone()),
+            ParameterDefault::Bound(_, value) | ParameterDefault::Default(value) => with(schema, value.clone()),
         };
         (parameter.name.clone(), schema)
     };
@@ -115,9 +142,10 @@ pub(super) fn schema(parameters: &[Parameter]) -> Value {
     })
 }
 
-/// Validates params and completes them. `null` counts as absent, and absent params as an empty object. Invalid and
-/// missing params are returned separately: the caller decides whether a missing one is an error.
-pub(super) fn accept(parameters: &[Parameter], params: Value, task: &str) -> Accepted {
+/// Validates params and adds defaults without references. `null` counts as absent, and absent params as an empty
+/// object. Invalid and missing params are returned separately: the caller decides whether a missing one is an error.
+/// [`complete`] adds the other defaults, once all params that are found elsewhere are there.
+pub(super) fn accept(parameters: &[Parameter], params: Value) -> Accepted {
     let mut accepted = Accepted::default();
     let provided = match params {
         Value::Null => Map::new(),
@@ -130,14 +158,17 @@ pub(super) fn accept(parameters: &[Parameter], params: Value, task: &str) -> Acc
     };
     for parameter in parameters {
         match provided.get(&parameter.name) {
-            None | Some(Value::Null) => match parameter.value_if_absent(task) {
-                Some(default) => {
-                    accepted.params.insert(parameter.name.clone(), default);
+            None | Some(Value::Null) => match &parameter.default {
+                ParameterDefault::Required => accepted.missing.push(parameter.name.clone()),
+                ParameterDefault::Optional => drop(accepted.params.insert(parameter.name.clone(), Value::Null)),
+                ParameterDefault::Default(value) => {
+                    drop(accepted.params.insert(parameter.name.clone(), value.clone()));
                 }
-                None => accepted.missing.push(parameter.name.clone()),
+                ParameterDefault::Bound(..) => {}
             },
             Some(value) => {
                 accepted.problems.extend(problems_of(parameter, value));
+                accepted.given.insert(parameter.name.clone());
                 accepted.params.insert(parameter.name.clone(), value.clone());
             }
         }
@@ -155,6 +186,34 @@ pub(super) fn accept(parameters: &[Parameter], params: Value, task: &str) -> Acc
     accepted
 }
 
+/// Adds the defaults that are references. One without a valid value is missing; one that refers to a missing param is
+/// left out.
+pub(super) fn complete(parameters: &[Parameter], accepted: &mut Accepted, task: &str, now: &str) {
+    for parameter in parameters {
+        let ParameterDefault::Bound(binding, _) = &parameter.default else { continue };
+        if accepted.params.contains_key(&parameter.name) {
+            continue;
+        }
+        let absent = |reference: &&Reference| match &reference.head {
+            Head::Param(name) => !accepted.params.contains_key(name),
+            _ => false,
+        };
+        if binding.references().iter().any(absent) {
+            continue;
+        }
+        let scope = Scope { task, now: now.to_owned(), params: &accepted.params, outputs: Default::default() };
+        let value = binding.value(&scope);
+        if value.is_null() || !problems_of(parameter, &value).is_empty() {
+            accepted.missing.push(parameter.name.clone());
+            continue;
+        }
+        if parameter.follows() {
+            accepted.derived.push(parameter.name.clone());
+        }
+        accepted.params.insert(parameter.name.clone(), value);
+    }
+}
+
 /// Returns the problems of a value, with their paths.
 pub(super) fn problems_of(parameter: &Parameter, value: &Value) -> Vec<FieldError> {
     let placed = |Problem { loc, message, kind, input }: Problem| {
@@ -162,12 +221,26 @@ pub(super) fn problems_of(parameter: &Parameter, value: &Value) -> Vec<FieldErro
         place.extend(loc.iter().map(String::as_str));
         problem(kind.name(), &place, message, input)
     };
-    grammar::check(&parameter.kind, Range::default(), value).into_iter().map(placed).collect()
+    let problems = grammar::check(&parameter.kind, parameter.range, value);
+    let problems = match problems.is_empty() {
+        true => problems,
+        // Files in place of contents.
+        false => files::stand_in(&parameter.kind, value)
+            .map_or(problems, |value| grammar::check(&parameter.kind, parameter.range, &value)),
+    };
+    problems.into_iter().map(placed).collect()
 }
 
-/// Returns the error for a missing required param.
-pub(super) fn missing(name: &str) -> FieldError {
-    problem("missing", &[name], "is required, and the task does not contain it", Value::Null)
+/// Whether a default refers to something; another text that begins with `$`, as the path `$`, is a text.
+fn has_reference(value: &Value) -> bool {
+    match value {
+        Value::String(text) => {
+            matches!(text.as_str(), "$task" | "$now") || text.starts_with("$params.") || text.starts_with("$steps.")
+        }
+        Value::Array(items) => items.iter().any(has_reference),
+        Value::Object(entries) => entries.values().any(has_reference),
+        _ => false,
+    }
 }
 
 fn problem(kind: &'static str, place: &[&str], message: impl Into<String>, input: Value) -> FieldError {

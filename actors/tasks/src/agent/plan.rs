@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 
+use muster_engines::grammar::{Need, Range, check};
 use serde_json::Value;
 
 use super::agents::{Agent, PlanStep};
+use super::binding::Binding;
 use super::history::{EngineStep, HistoryStep, digest};
-use super::reference::{Scope, is_empty};
+use super::reference::{Head, Scope, is_empty};
 use super::steer::SteeredParams;
 use crate::task::TaskView;
 
@@ -15,8 +17,8 @@ use crate::task::TaskView;
 pub(super) struct PlanProgress<'a> {
     /// Outputs in the plan's order: those of this agent, and those of another agent for the same engine and input.
     pub(super) outputs: Vec<(&'a PlanStep, EngineStep<'a>)>,
-    /// Skipped steps.
-    pub(super) skipped: Vec<&'a PlanStep>,
+    /// Skipped steps, with the reason.
+    pub(super) skipped: Vec<(&'a PlanStep, String)>,
     /// The next step; `None` if all are finished.
     pub(super) next: Option<&'a PlanStep>,
     /// Number of remaining steps including the next one, as far as known.
@@ -27,6 +29,19 @@ impl<'a> PlanProgress<'a> {
     pub(super) fn scope<'s>(&'s self, view: &'s TaskView, steered: &'s SteeredParams) -> Scope<'s> {
         scope(view, steered, self.outputs.iter().map(|(step, engine_step)| (step.name.as_str(), engine_step.output)))
     }
+
+    /// Whether the task has results without this step: a step succeeded, or one after it does not need it.
+    pub(super) fn has_others(&self, agent: &Agent, step: &PlanStep, scope: &Scope<'_>) -> bool {
+        let done = self.outputs.iter().any(|(_, engine_step)| engine_step.error.is_none());
+        let later = agent.plan.iter().skip_while(|later| later.name != step.name).skip(1);
+        done || later.filter(|later| !certainly_skipped(later, scope)).any(|later| !needs(later, &step.name))
+    }
+}
+
+/// Whether a step uses the outputs of another.
+fn needs(step: &PlanStep, name: &str) -> bool {
+    let references = step.bind.iter().flat_map(|(_, binding)| binding.references()).chain(&step.when);
+    references.into_iter().any(|reference| matches!(&reference.head, Head::Step { name: of, .. } if of == name))
 }
 
 fn scope<'s>(
@@ -59,8 +74,16 @@ pub(super) fn progress<'a>(
             steered,
             progress.outputs.iter().map(|(step, engine_step)| (step.name.as_str(), engine_step.output)),
         );
-        if step.when.as_ref().is_some_and(|when| is_empty(&when.value(&scope))) {
-            progress.skipped.push(step);
+        let failed = progress
+            .outputs
+            .iter()
+            .find(|(before, engine_step)| engine_step.error.is_some() && requires(step, &before.name));
+        if let Some((before, _)) = failed {
+            progress.skipped.push((step, format!("the step {} failed", before.name)));
+            continue;
+        }
+        if let Some(reason) = skip_reason(step, &scope) {
+            progress.skipped.push((step, reason));
             continue;
         }
         match inherited(agent, past, step, &scope) {
@@ -112,7 +135,41 @@ fn runs<'s, 'a>(past: &'s [HistoryStep<'a>]) -> impl Iterator<Item = &'s EngineS
 fn certainly_skipped(step: &PlanStep, scope: &Scope<'_>) -> bool {
     step.when.as_ref().is_some_and(|when| match &when.head {
         super::reference::Head::Step { name, .. } if !scope.outputs.contains_key(name.as_str()) => false,
-        _ => is_empty(&when.value(scope)),
+        _ => skip_reason(step, scope).is_some(),
+    })
+}
+
+/// Whether a required input of a step is an output of another.
+fn requires(step: &PlanStep, name: &str) -> bool {
+    step.bind.iter().any(|(input, binding)| {
+        let required = |field: &muster_engines::grammar::Field| field.name == *input && field.need == Need::Required;
+        let is_required = step.engine.fields().inputs.iter().any(required);
+        is_required
+            && binding
+                .references()
+                .iter()
+                .any(|reference| matches!(&reference.head, Head::Step { name: of, .. } if of == name))
+    })
+}
+
+/// Returns why a step is skipped, if it is: its condition is empty, or a parameter is outside the range of its input.
+pub(super) fn skip_reason(step: &PlanStep, scope: &Scope<'_>) -> Option<String> {
+    let when = step.when.as_ref()?;
+    if is_empty(&when.value(scope)) {
+        return Some(format!("{when} is empty"));
+    }
+    step.bind.iter().find_map(|(name, binding)| {
+        let field = step.engine.fields().inputs.iter().find(|field| field.name == *name)?;
+        let reference = match binding {
+            Binding::Reference(reference) | Binding::Converted { reference, .. } => reference,
+            Binding::Literal(_) | Binding::Array(_) | Binding::Object(_) => return None,
+        };
+        let value = binding.value(scope);
+        let of_param = matches!(reference.head, Head::Param(_)) && value.is_number();
+        let problem = check(&field.kind, field.range, &value).into_iter().next().filter(|_| of_param)?;
+        check(&field.kind, Range::default(), &value)
+            .is_empty()
+            .then(|| format!("{reference} is {value}, and {name} {}", problem.message))
     })
 }
 

@@ -8,6 +8,7 @@ use muster_engines::grammar::{Prim, Type};
 use serde_json::{Map, Value};
 
 use super::parameter::Parameter;
+use muster_core::Millis;
 
 /// The origin of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +44,8 @@ pub enum Hop {
     Field(String),
     /// The item at this index.
     Index(usize),
+    /// The last item.
+    Last,
     /// All items.
     Each,
 }
@@ -76,6 +79,7 @@ impl fmt::Display for Reference {
         self.hops.iter().try_for_each(|hop| match hop {
             Hop::Field(name) => write!(f, ".{name}"),
             Hop::Index(at) => write!(f, "[{at}]"),
+            Hop::Last => f.write_str("[-1]"),
             Hop::Each => f.write_str("[]"),
         })
     }
@@ -152,8 +156,8 @@ impl Reference {
     fn hop_kind(&self, kind: &Type, hop: &Hop) -> Result<Type, String> {
         match (kind, hop) {
             (Type::Prim(Prim::Any), _) | (Type::Array(_), Hop::Each) => Ok(kind.clone()),
-            (Type::Array(item), Hop::Index(_)) => Ok((**item).clone()),
-            (_, Hop::Index(_) | Hop::Each) => Err(format!("{self}: {kind} is not an array")),
+            (Type::Array(item), Hop::Index(_) | Hop::Last) => Ok((**item).clone()),
+            (_, Hop::Index(_) | Hop::Last | Hop::Each) => Err(format!("{self}: {kind} is not an array")),
             (Type::Array(item), Hop::Field(name)) => self.field(item, name).map(|field| Type::Array(Box::new(field))),
             (kind, Hop::Field(name)) => self.field(kind, name),
         }
@@ -165,6 +169,7 @@ impl Reference {
             Type::Map(item) => Some((**item).clone()),
             Type::Record(members) => members.iter().find(|m| m.name == name).map(|member| member.kind.clone()),
             Type::Prim(Prim::LatLon) if matches!(name, "lat" | "lon") => Some(Type::Prim(Prim::Number)),
+            Type::Prim(Prim::Datetime) if name == "date" => Some(Type::Prim(Prim::Date)),
             _ => None,
         };
         found.ok_or_else(|| format!("{self}: {kind} has no field {name}"))
@@ -187,14 +192,26 @@ fn follow(value: &Value, hops: &[Hop]) -> Value {
     let next = match (value, hop) {
         (_, Hop::Each) => Some(value),
         (Value::Array(items), Hop::Index(at)) => items.get(*at),
+        (Value::Array(items), Hop::Last) => items.last(),
+        (Value::String(time), Hop::Field(name)) if name == "date" => return follow(&date(time), rest),
         (Value::Object(object), Hop::Field(name)) => object.get(name),
         (Value::Array(items), Hop::Field(name)) => {
-            let fields = items.iter().map(|item| item.get(name).cloned().unwrap_or_default()).collect();
+            let field = |item: &Value| match item {
+                Value::String(time) if name == "date" => date(time),
+                item => item.get(name).cloned().unwrap_or_default(),
+            };
+            let fields = items.iter().map(field).collect();
             return follow(&Value::Array(fields), rest);
         }
         _ => None,
     };
     next.map_or(Value::Null, |next| follow(next, rest))
+}
+
+/// Returns the day of a time, UTC.
+fn date(time: &str) -> Value {
+    let day = Millis::parse_rfc3339(time).map(|at| at.rfc3339());
+    day.and_then(|text| text.get(..10).map(str::to_owned)).into()
 }
 
 /// Returns whether a value causes a step to be skipped.
@@ -232,6 +249,7 @@ fn read_hop(text: &str) -> Option<(Hop, &str)> {
     let digits = index.bytes().all(|byte| byte.is_ascii_digit());
     match index {
         "" => Some((Hop::Each, rest)),
+        "-1" => Some((Hop::Last, rest)),
         index if digits => Some((Hop::Index(index.parse().ok()?), rest)),
         _ => None,
     }

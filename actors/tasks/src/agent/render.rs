@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::markdown;
 use super::material::{Material, Part};
 use super::prompt::cut;
 
@@ -20,12 +21,16 @@ const MAX_OUTPUTS: usize = 4 * 1024 * 1024;
 /// Returns the sections as text, each with the engine from which its value comes.
 pub(super) fn text(material: &Material<'_>) -> String {
     let mut text = String::new();
+    if !material.failed.is_empty() {
+        let count = material.failed.len();
+        text.push_str(&format!("**Incomplete:** {count} of {} steps failed, see Warnings.\n\n", material.uses.len()));
+    }
     for part in &material.parts {
         let section = format!(
             "## {}\nFrom engine {}\n\n{}\n\n",
             part.title,
             part.source,
-            cut(&value_text(&part.value), MAX_SECTION)
+            cut(&markdown::value(&part.value, &part.kind, &part.unit), MAX_SECTION)
         );
         if text.len() + section.len() > MAX_TEXT {
             text.push_str("(further sections are in the outputs only)\n\n");
@@ -36,6 +41,10 @@ pub(super) fn text(material: &Material<'_>) -> String {
     if material.parts.is_empty() {
         text.push_str("No engine was called.\n\n");
     }
+    list(&mut text, "Next steps", material.next_steps.iter().map(String::as_str));
+    let filled: Vec<String> = material.filled.iter().map(markdown::filled).collect();
+    list(&mut text, "Taken from the instruction", filled.iter().map(String::as_str));
+    list(&mut text, "Not used of the instruction", material.unused.iter().map(String::as_str));
     list(&mut text, "Left out", material.skipped.iter().map(String::as_str));
     let notes: Vec<String> =
         material.notes.iter().map(|note| format!("{} – {}", cut(&note.text, MAX_ITEM), note.effect)).collect();
@@ -59,59 +68,12 @@ fn list<'a>(text: &mut String, title: &str, items: impl Iterator<Item = &'a str>
     text.push('\n');
 }
 
-fn value_text(value: &Value) -> String {
-    match value {
-        Value::Null => "–".to_owned(),
-        Value::String(line) if !line.contains('\n') => line.clone(),
-        // The fence is longer than any inside.
-        Value::String(text) => {
-            let ticks = "`".repeat(longest_run(text).max(2) + 1);
-            format!("{ticks}\n{}\n{ticks}", text.trim_end_matches('\n'))
-        }
-        Value::Array(items) if items.is_empty() => "none".to_owned(),
-        Value::Array(items) => {
-            let mut lines: Vec<String> = items.iter().take(MAX_ITEMS).map(|item| format!("- {}", line(item))).collect();
-            if items.len() > MAX_ITEMS {
-                lines.push(format!("- … and {} more, {} in all", items.len() - MAX_ITEMS, items.len()));
-            }
-            lines.join("\n")
-        }
-        Value::Object(entries) if entries.is_empty() => "none".to_owned(),
-        Value::Object(entries) => {
-            let mut lines: Vec<String> =
-                entries.iter().take(MAX_ITEMS).map(|(key, value)| format!("- {key}: {}", line(value))).collect();
-            if entries.len() > MAX_ITEMS {
-                lines.push(format!("- … and {} more, {} in all", entries.len() - MAX_ITEMS, entries.len()));
-            }
-            lines.join("\n")
-        }
-        scalar => scalar.to_string(),
-    }
-}
-
-fn line(value: &Value) -> String {
-    match value {
-        Value::String(text) => cut(&text.replace('\n', "⏎"), MAX_ITEM),
-        Value::Object(entries) if entries.values().all(|value| !value.is_object() && !value.is_array()) => {
-            let fields = entries.iter().map(|(key, value)| match value {
-                Value::String(text) => format!("{key}: {}", text.replace('\n', "⏎")),
-                other => format!("{key}: {other}"),
-            });
-            cut(&fields.collect::<Vec<_>>().join(", "), MAX_ITEM)
-        }
-        other => cut(&other.to_string(), MAX_ITEM),
-    }
-}
-
-fn longest_run(text: &str) -> usize {
-    text.split(|c| c != '`').map(str::len).max().unwrap_or_default()
-}
-
 /// Returns a task's result: `outputs` by name, `sections`, `text`, `engines`, `skipped`, `redirections`, `warnings`,
-/// and the author of the text (`null` for generated sections).
+/// the author of the text (`null` for generated sections), `filled` (params from the instruction), `unused` (parts of it
+/// from which nothing was taken), `focus`, `failed` and `next_steps`.
 pub(super) fn result(agent: &str, mut material: Material<'_>, text: String, written_by: Option<&str>) -> Value {
     let outputs = outputs(&mut material);
-    let Material { parts, skipped, notes, warnings, uses } = &material;
+    let Material { parts, skipped, notes, warnings, uses, failed, filled, unused, focus, next_steps } = &material;
     let sections: Vec<Value> = parts.iter().map(section).collect();
     let notes = notes.iter().map(|note| json!({ "instruction": note.text, "effect": note.effect }));
     let engines: Vec<Value> = uses
@@ -121,6 +83,7 @@ pub(super) fn result(agent: &str, mut material: Material<'_>, text: String, writ
     json!({
         "agent": agent, "text": text, "written_by": written_by, "sections": sections, "outputs": outputs,
         "engines": engines, "skipped": skipped, "redirections": notes.collect::<Vec<_>>(), "warnings": warnings,
+        "complete": failed.is_empty(), "failed": failed, "filled": filled, "unused": unused, "focus": focus, "next_steps": next_steps,
     })
 }
 

@@ -16,11 +16,11 @@ pub(super) struct Rows {
     pub(super) agent: Vec<AgentRow>,
 }
 
-/// Engines that may be missing in a build.
+/// Engines of a family that may be missing in a build.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OptionalRow {
-    /// The cargo feature that includes them.
+    /// The family, which is the cargo feature that includes it.
     pub(super) feature: String,
     pub(super) engines: Vec<String>,
 }
@@ -42,6 +42,9 @@ pub(super) struct AgentRow {
     pub(super) capabilities: Vec<String>,
     #[serde(default)]
     pub(super) parameters: Vec<String>,
+    /// Other words by which texts name parameters.
+    #[serde(default)]
+    pub(super) words: BTreeMap<String, Vec<String>>,
     pub(super) engines: Vec<String>,
     pub(super) system_prompt: String,
     pub(super) plan: Vec<StepRow>,

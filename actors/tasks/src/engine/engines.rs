@@ -16,9 +16,10 @@ use serde_json::json;
 use super::actor::{Counts, PoolActor, Run};
 use super::job::JobCall;
 use super::options::EngineOptions;
-use super::runner::{EngineAnswer, EngineCall, EngineRunner};
+use super::runner::{EngineAnswer, EngineCall, EngineCaller, EngineRunner};
 use super::sandbox::SandboxStatus;
 use super::work::{Round, RoundOutcome, Work};
+use super::workspace;
 use muster_core::audit::AuditEntry;
 use muster_core::supervise::{CallErrorKind, ChildSpec, Group, Handle};
 use muster_core::{Error, Kind};
@@ -94,19 +95,44 @@ impl Engines {
     async fn audited(&self, call: EngineCall) -> Result<EngineAnswer, Error> {
         let (engine, caller) = (call.engine, call.caller.clone());
         let answer = self.answered(call).await;
-        if let Err(error) = &answer
-            && error.code == Some("path_outside_workspace")
-        {
-            let mut details = json!({ "engine": engine.id, "why": error.message });
-            if let (Some(details), Some(task)) = (details.as_object_mut(), caller.task) {
-                details.insert("task_id".to_owned(), task.into());
-            }
-            let now = self.options.clock.now();
-            let entry = AuditEntry::new(now, &caller.actor, "workspace_escape_refused", &engine.path(), details);
-            let batch = Batch { ops: vec![entry.op()?], ..Batch::default() };
-            self.options.store.commit(batch).await?;
+        if let Err(error) = &answer {
+            self.audit_escape(error, json!({ "engine": engine.id }), &engine.path(), caller).await?;
         }
         answer
+    }
+
+    /// Writes an audit entry if a path left the workspace folder.
+    async fn audit_escape(
+        &self,
+        error: &Error,
+        mut details: serde_json::Value,
+        target: &str,
+        caller: EngineCaller,
+    ) -> Result<(), Error> {
+        if error.code != Some("path_outside_workspace") {
+            return Ok(());
+        }
+        if let Some(details) = details.as_object_mut() {
+            details.insert("why".to_owned(), error.message.clone().into());
+            details.extend(caller.task.map(|task| ("task_id".to_owned(), task.into())));
+        }
+        let entry =
+            AuditEntry::new(self.options.clock.now(), &caller.actor, "workspace_escape_refused", target, details);
+        let batch = Batch { ops: vec![entry.op()?], ..Batch::default() };
+        self.options.store.commit(batch).await?;
+        Ok(())
+    }
+
+    async fn read_workspace(&self, path: String, caller: EngineCaller) -> Result<Vec<u8>, Error> {
+        let Some(root) = self.options.worker.workspace.clone() else {
+            return Err(Error::new(Kind::Forbidden, "this server has no workspace folder").coded("no_workspace"));
+        };
+        let reading = tokio::task::spawn_blocking(move || workspace::read(&root, &path));
+        let read = reading.await.map_err(|error| Error::new(Kind::Internal, error.to_string()))?;
+        if let Err(error) = &read {
+            self.audit_escape(error, json!({}), "workspace", caller).await?;
+        }
+        read
     }
 
     /// Runs a call until it needs nothing more: after each need again, with all answers so far.
@@ -162,6 +188,11 @@ impl EngineRunner for Engines {
     fn run(&self, call: EngineCall) -> BoxFuture<'static, Result<EngineAnswer, Error>> {
         let engines = self.clone();
         async move { engines.audited(call).await }.boxed()
+    }
+
+    fn workspace_file(&self, path: String, caller: EngineCaller) -> BoxFuture<'static, Result<Vec<u8>, Error>> {
+        let engines = self.clone();
+        async move { engines.read_workspace(path, caller).await }.boxed()
     }
 }
 

@@ -18,6 +18,7 @@ mod state;
 mod wire;
 mod work;
 mod worker;
+mod workspace;
 
 pub use effects::{Effects, NoEffects};
 pub use engines::{EngineStats, Engines};

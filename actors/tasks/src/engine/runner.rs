@@ -89,6 +89,17 @@ pub trait EngineRunner: Send + Sync + std::fmt::Debug {
     /// and `TooLarge` beyond its bounds, `RateLimited` if too many calls of the caller wait, `Unavailable` if the queue
     /// is full.
     fn run(&self, call: EngineCall) -> BoxFuture<'static, Result<EngineAnswer, Error>>;
+
+    /// Reads a file of the workspace folder.
+    ///
+    /// # Errors
+    ///
+    /// `Forbidden` without a folder and for a path outside of it, `NotFound`, `TooLarge`.
+    fn workspace_file(&self, path: String, caller: EngineCaller) -> BoxFuture<'static, Result<Vec<u8>, Error>> {
+        let _ = (path, caller);
+        let none = Error::new(Kind::Forbidden, "this server has no workspace folder").coded("no_workspace");
+        Box::pin(std::future::ready(Err(none)))
+    }
 }
 
 /// Converts an engine's failure into an error.

@@ -21,6 +21,17 @@ pub trait TaskExecutor: Send + Sync + std::fmt::Debug {
     /// `NotFound` for an unknown agent, `Invalid` with paths from `body` for its params.
     fn admit(&self, agent: &str, task: &str, params: Value) -> Result<Admission, Error>;
 
+    /// Validates that another agent takes over a task with this instruction, and completes its params. The params of the
+    /// previous agent that the new one does not have are dropped.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::admit`].
+    fn readmit(&self, agent: &str, instruction: &str, task: &str, params: Value) -> Result<Admission, Error> {
+        let _ = task;
+        self.admit(agent, instruction, params)
+    }
+
     /// Determines the next action from the finished steps. Must be fast and deterministic.
     ///
     /// # Errors

@@ -297,7 +297,7 @@ impl Tasks {
             None => stored::ended(&self.options.store, id)?.map(|task| task.record),
         };
         let record = record.filter(|record| requester.may_read(&record.owner.id)).ok_or_else(|| missing(id))?;
-        Ok(Some(self.options.executor.admit(agent, instruction, record.params)?))
+        Ok(Some(self.options.executor.readmit(agent, instruction, &record.task, record.params)?))
     }
 
     /// Applies a control; the first phase of the reply is durable when this resolves.

@@ -2,4 +2,5 @@
 
 #![warn(missing_docs)]
 
+pub mod quantities;
 pub mod versions;

@@ -6,6 +6,7 @@ use muster_engines::{Engine, Failure};
 use muster_providers::{Tool, ToolCall};
 use serde_json::{Value, json};
 
+use super::schema;
 use crate::agent::agents::Agent;
 
 /// The tool with which a model declares that it is done.
@@ -24,11 +25,7 @@ pub(in crate::agent) enum Verdict {
 
 pub(super) fn tools(agent: &Agent) -> Vec<Tool> {
     let tool = |engine: &&'static Engine| {
-        let mut parameters = engine.input_schema();
-        if let Some(schema) = parameters.as_object_mut() {
-            // Some providers reject unknown keywords.
-            schema.remove("$schema");
-        }
+        let parameters = schema::plain(&engine.input_schema());
         let description = format!("q{}: {}", engine.number, engine.summary);
         Tool { name: engine.id.to_owned(), description: Some(description), parameters, strict: None }
     };

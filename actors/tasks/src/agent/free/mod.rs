@@ -5,6 +5,7 @@
 
 mod calls;
 mod conversation;
+mod schema;
 
 use std::sync::Arc;
 

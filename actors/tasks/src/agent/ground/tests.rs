@@ -44,7 +44,7 @@ fn facts(tree: &Value, report: &Value) -> Facts {
         Use { name: engine.to_owned(), engine_step }
     };
     let uses = vec![used(187, "repo-tree", tree), used(202, "test-report", report)];
-    let material = Material { uses, parts: Vec::new(), skipped: Vec::new(), notes: Vec::new(), warnings: Vec::new() };
+    let material = Material { uses, ..Material::empty() };
     let params = Map::from_iter([("minimum".to_owned(), json!(80))]);
     Facts::of(&agent(), &material, &params, "I think 4711 tests fail in src/given.rs")
 }

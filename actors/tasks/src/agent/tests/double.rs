@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures::future::{BoxFuture, ready};
 use futures::{FutureExt, StreamExt, stream};
+use muster_engines::grammar::Field;
 use muster_providers::{ChatEvent, Delta, FinishReason, ToolDelta, Usage};
 use serde_json::{Value, json};
 
@@ -23,11 +24,18 @@ pub(super) struct ScriptedEngines {
     answers: Mutex<Answers>,
     calls: Mutex<Vec<(&'static str, Value)>>,
     last_caller: Mutex<Option<EngineCaller>>,
+    /// Files of the workspace.
+    files: HashMap<&'static str, &'static str>,
 }
 
 impl ScriptedEngines {
     pub(super) fn with_answer(self, engine: &'static str, answer: Result<Value, Error>) -> Self {
         self.answers.lock().unwrap().entry(engine).or_default().push_back(answer);
+        self
+    }
+
+    pub(super) fn with_file(mut self, path: &'static str, content: &'static str) -> Self {
+        self.files.insert(path, content);
         self
     }
 
@@ -50,7 +58,11 @@ impl ScriptedEngines {
         *self.last_caller.lock().unwrap() = Some(call.caller);
         call.engine.accept(call.input).map_err(refused)?;
         let scripted = self.answers.lock().unwrap().get_mut(call.engine.id).and_then(VecDeque::pop_front);
-        let outputs = || call.engine.fields().outputs.iter().map(|field| (field.name.clone(), sample(&field.kind)));
+        let sampled = |field: &Field| match (sample(&field.kind), field.range.most) {
+            (Value::Number(number), Some(most)) if number.as_f64().is_some_and(|number| number > most) => json!(most),
+            (value, _) => value,
+        };
+        let outputs = || call.engine.fields().outputs.iter().map(|field| (field.name.clone(), sampled(field)));
         let output = scripted.unwrap_or_else(|| Ok(Value::Object(outputs().collect())))?;
         Ok(EngineAnswer { output, warnings: Vec::new(), took: Duration::from_millis(2), explained: None })
     }
@@ -59,6 +71,11 @@ impl ScriptedEngines {
 impl EngineRunner for ScriptedEngines {
     fn run(&self, call: EngineCall) -> BoxFuture<'static, Result<EngineAnswer, Error>> {
         ready(self.run_scripted(call)).boxed()
+    }
+
+    fn workspace_file(&self, path: String, _: EngineCaller) -> BoxFuture<'static, Result<Vec<u8>, Error>> {
+        let found = self.files.get(path.as_str()).map(|content| content.as_bytes().to_vec());
+        ready(found.ok_or_else(|| Error::new(Kind::NotFound, format!("there is no file {path}")))).boxed()
     }
 }
 

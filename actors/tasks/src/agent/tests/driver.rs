@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::double::ScriptedEngines;
 use crate::agent::{AgentExecutor, AgentOptions, Agents, Models};
+use crate::engine::EngineRunner;
 use crate::task::{
     FinishedStep, Instruction, NextAction, Owner, StepError, StepEvent, StepKey, StepRequest, StepSink, TaskExecutor,
     TaskView, Usage, Waiting,
@@ -39,11 +39,11 @@ pub(super) struct Driver {
 impl Driver {
     pub(super) fn new(
         agents: Agents,
-        engines: &Arc<ScriptedEngines>,
+        engines: &Arc<impl EngineRunner + 'static>,
         models: impl Models + 'static,
         options: AgentOptions,
     ) -> Self {
-        let engines: Arc<ScriptedEngines> = Arc::clone(engines);
+        let engines: Arc<dyn EngineRunner> = engines.clone();
         let executor = AgentExecutor::new(agents, engines, Arc::new(models), options);
         let view = TaskView {
             task_id: "task_1".to_owned(),

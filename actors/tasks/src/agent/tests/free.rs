@@ -73,7 +73,19 @@ async fn the_model_is_called_with_the_steps_key_and_the_owners_budget() {
         assert_eq!(request.models, ["far-1"]);
     }
     let tools: Vec<&str> = requests[0].request.tools.iter().map(|tool| tool.name.as_str()).collect();
-    assert_eq!(tools, ["repo-tree", "code-search", "code-outline", "dependency-graph", "licence-detect", "finish"]);
+    assert_eq!(
+        tools,
+        [
+            "repo-tree",
+            "code-search",
+            "code-outline",
+            "dependency-graph",
+            "licence-detect",
+            "summarise",
+            "graph-centrality",
+            "finish"
+        ]
+    );
     assert_eq!(requests[0].request.tools[0].parameters["additionalProperties"], json!(false));
     assert!(requests[2].request.tools.is_empty());
 }

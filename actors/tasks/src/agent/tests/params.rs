@@ -1,8 +1,10 @@
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::agents;
 use super::double::{NoModels, ScriptedEngines, ScriptedModel};
-use super::driver::Driver;
+use super::driver::{Driver, End};
 use crate::agent::AgentOptions;
 use crate::task::TaskExecutor;
 use muster_core::{Error, Kind};
@@ -41,15 +43,15 @@ fn each_invalid_param_is_reported_with_its_path() {
 }
 
 #[test]
-fn a_missing_required_param_is_rejected_unless_the_task_contains_it() {
-    let error = admit("config-engineer", "Check my configuration", json!({})).unwrap_err();
-    assert_eq!((error.fields[0].kind, error.fields[0].loc.join(".").as_str()), ("missing", "body.params.config"));
+fn a_missing_required_param_is_not_an_error() {
+    let (params, _) = admit("config-engineer", "Check my configuration", json!({})).unwrap();
+    assert_eq!(params.get("config"), None);
     let (params, _) = admit("config-engineer", "Check it:\n```yaml\na: 1\n```", json!({})).unwrap();
     assert_eq!(params["config"], json!("a: 1\n"));
 }
 
 #[test]
-fn invalid_and_missing_params_are_reported_together() {
+fn each_invalid_param_is_reported() {
     let params = json!({ "rows": 3, "rules": [{ "column": "a" }], "colour": "red" });
     let error = admit("data-cleaner", "Clean", params.clone()).unwrap_err();
     let problems: Vec<_> = error.fields.iter().map(|field| (field.loc.join("."), field.kind)).collect();
@@ -59,9 +61,7 @@ fn invalid_and_missing_params_are_reported_together() {
         ("body.params.rules.0.check", "missing"),
         ("body.params.colour", "extra_forbidden"),
     ];
-    assert_eq!(problems[..3], wrong);
-    assert_eq!(problems[3..], [("body.params.match_fields", "missing")]);
-    // A model may find missing params; invalid ones stay invalid.
+    assert_eq!(problems, wrong);
     let driver =
         Driver::new(agents(), &ScriptedEngines::default().into(), ScriptedModel::default(), AgentOptions::default());
     let error = driver.executor.admit("data-cleaner", "Clean", params).unwrap_err();
@@ -79,4 +79,71 @@ fn a_model_reads_the_instruction_itself() {
 #[test]
 fn an_unknown_agent_is_not_found() {
     assert_eq!(admit("nobody", "x", Value::Null).unwrap_err().kind, Kind::NotFound);
+}
+
+fn planless() -> Driver {
+    Driver::new(agents(), &ScriptedEngines::default().into(), NoModels, AgentOptions::default())
+}
+
+#[tokio::test]
+async fn a_task_waits_for_missing_params_with_unit_range_and_example() {
+    let End::Waits(waiting) = planless().start("dam-safety-analyst", "Is it safe?", Value::Null).end().await else {
+        panic!("it does not wait")
+    };
+    assert_eq!(waiting.reason, "input");
+    let detail = &waiting.detail;
+    for part in ["water_volume_m3 (number, m3", "breach_height_m (number, m", ", such as ", "{\"params\": {…}}"] {
+        assert!(detail.contains(part), "{detail} lacks {part}");
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_in_prose_gives_missing_params() {
+    let mut driver = planless().start("dam-safety-analyst", "The dam fails. Water volume 2.5 million m3.", Value::Null);
+    let End::Waits(waiting) = driver.end().await else { panic!("it does not wait") };
+    assert!(!waiting.detail.contains("water_volume_m3 ("), "{}", waiting.detail);
+    driver.redirect("breach height 30 m, water height of 28 m");
+    let result = driver.result().await;
+    let effect = result["redirections"][0]["effect"].as_str().unwrap();
+    assert!(effect.starts_with("changed breach_height_m, water_height_m"), "{effect}");
+    let filled = result["filled"].as_array().unwrap();
+    assert_eq!(filled.len(), 3, "{filled:?}");
+    assert_eq!(
+        filled[0],
+        json!({ "param": "water_volume_m3", "value": 2_500_000, "by": "rule", "evidence": "Water volume 2.5 million m3" })
+    );
+}
+
+#[tokio::test]
+async fn the_result_says_which_parts_of_the_instruction_were_not_used() {
+    let task = "Map the repository to a depth of 2. Focus on open notes. Write it as a poem for my grandmother.";
+    let result = planless().start("code-explorer", task, Value::Null).result().await;
+    assert_eq!(result["unused"], json!(["Write it as a poem for my grandmother."]));
+    assert_eq!(result["focus"], json!(["Open notes"]));
+    assert_eq!(result["sections"][0]["title"], json!("Open notes"));
+    assert_eq!(result["filled"][0]["param"], json!("depth"));
+    let text = result["text"].as_str().unwrap();
+    assert!(text.contains("## Not used of the instruction\n\n- Write it as a poem"), "{text}");
+    // An agent that reads the instruction itself uses all of it.
+    let result = planless().start("debugger", "panicked at a.rs:3. What now?", Value::Null).result().await;
+    assert_eq!(result["unused"], json!([]));
+}
+
+#[tokio::test]
+async fn files_of_the_workspace_stand_for_contents() {
+    let engines = Arc::new(ScriptedEngines::default().with_file("conf/a.yaml", "a: 1").with_file("b.rs", "fn b() {}"));
+    let driver = |engines: &Arc<ScriptedEngines>| Driver::new(agents(), engines, NoModels, AgentOptions::default());
+    driver(&engines).start("config-engineer", "x", json!({ "config": { "file": "conf/a.yaml" } })).result().await;
+    assert!(engines.calls().iter().any(|(_, input)| input.as_object().unwrap().values().any(|value| value == "a: 1")));
+    let params = json!({ "files": [{ "path": "b.rs" }], "source": { "file": "b.rs" } });
+    driver(&engines).start("refactoring-assistant", "x", params).result().await;
+    let calls = engines.calls();
+    assert!(
+        calls.iter().any(|(_, input)| input["files"] == json!([{ "path": "b.rs", "source": "fn b() {}" }])),
+        "{calls:?}"
+    );
+    // A text that names one file.
+    let engines = Arc::new(ScriptedEngines::default().with_file("conf/a.yaml", "a: 2"));
+    driver(&engines).start("config-engineer", "Check conf/a.yaml, please", Value::Null).result().await;
+    assert!(engines.calls().iter().any(|(_, input)| input.as_object().unwrap().values().any(|value| value == "a: 2")));
 }

@@ -26,7 +26,10 @@ async fn params_of_a_redirect_apply_to_later_steps() {
     let effect = result["redirections"][0]["effect"].as_str().unwrap();
     assert!(effect.starts_with("changed path, search; refused: "), "{effect}");
     assert!(effect.contains("depth must be an integer") && effect.contains("nothing is not a parameter"), "{effect}");
-    assert_eq!(result["redirections"][1], json!({ "instruction": "look at the tests too", "effect": "noted" }));
+    assert_eq!(
+        result["redirections"][1],
+        json!({ "instruction": "look at the tests too", "effect": "noted: it names no parameter" })
+    );
     assert!(result["text"].as_str().unwrap().contains("- look at the tests too – noted"));
 }
 
@@ -52,7 +55,7 @@ async fn another_agent_reuses_finished_steps_that_are_identical() {
     driver.reassign("test-analyst", "count the failures instead");
     let End::Waits(waiting) = driver.end().await else { panic!("the task does not wait") };
     assert_eq!(waiting.reason, "input");
-    assert!(waiting.detail.contains("needs reports") && waiting.detail.contains("\"params\""), "{}", waiting.detail);
+    assert!(waiting.detail.contains("needs reports (") && waiting.detail.contains("\"params\""), "{}", waiting.detail);
     driver.redirect(r#"{"params": {"reports": [{"name": "a", "content": "1..0"}]}}"#);
     let result = driver.result().await;
     assert_eq!(engines.called_ids(), ["stacktrace-analyse", "log-patterns", "test-report"]);
@@ -114,4 +117,17 @@ async fn another_planning_agent_is_informed_of_finished_steps() {
     );
     assert!(messages[3].content.text().ends_with("find the fault"));
     assert_eq!(result["outputs"].as_object().unwrap().len(), 1);
+}
+
+/// The previous agent's params are no error for the next one: those that it has as well are kept.
+#[test]
+fn a_reassigned_task_drops_the_params_of_the_previous_agent() {
+    use crate::task::TaskExecutor as _;
+    let driver = planless(&Arc::new(ScriptedEngines::default()));
+    let params = driver.executor.admit("code-explorer", "x", json!({ "path": "src", "search": "fn" })).unwrap().params;
+    let admission = driver.executor.readmit("code-reviewer", "review it, depth 4", "x", params.clone()).unwrap();
+    assert_eq!((&admission.params["path"], admission.params.get("search")), (&json!("src"), None));
+    let admission = driver.executor.readmit("api-designer", "x", "x", params).unwrap();
+    assert_eq!(admission.params, json!({}));
+    assert_eq!(driver.executor.readmit("nobody", "x", "x", json!({})).unwrap_err().kind, muster_core::Kind::NotFound);
 }

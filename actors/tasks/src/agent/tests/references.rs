@@ -10,7 +10,7 @@ use crate::agent::reference::{Known, Reference, Scope};
 
 fn value(reference: &str) -> Value {
     let params: Map<String, Value> = serde_json::from_value(
-        json!({ "rows": [{ "n": 1 }, { "n": 2 }, {}], "deep": { "a": [[5, 6]] }, "none": null }),
+        json!({ "rows": [{ "n": 1 }, { "n": 2 }, {}], "deep": { "a": [[5, 6]] }, "times": ["2026-11-21T01:00:00+02:00", "x"], "none": null }),
     )
     .unwrap();
     let tree = json!({ "files": [{ "path": "a.rs" }, { "path": "b.rs" }], "total": 2 });
@@ -37,6 +37,10 @@ fn references_reach_into_values() {
         ("$steps.tree.files.path", json!(["a.rs", "b.rs"])),
         ("$steps.tree.files[0].path", json!("a.rs")),
         ("$params.rows[9]", Value::Null),
+        ("$params.rows[-1].n", Value::Null),
+        ("$params.deep.a[-1][-1]", json!(6)),
+        ("$now.date", json!("2026-11-21")),
+        ("$params.times.date", json!(["2026-11-20", null])),
         ("$params.none.x", Value::Null),
         ("$params.gone", Value::Null),
         ("$steps.skipped.total", Value::Null),
@@ -60,7 +64,7 @@ fn invalid_references_are_rejected() {
         "$now.",
         "$params.a[",
         "$params.a[x]",
-        "$params.a[-1]",
+        "$params.a[-2]",
         "$params.a..b",
         "$params.a b",
         "$item",

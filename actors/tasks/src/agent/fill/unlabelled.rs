@@ -1,0 +1,193 @@
+//! Rules for prose: values without a name beside them, where one value and one missing parameter are of a kind.
+
+use std::ops::Range;
+
+use muster_engines::grammar::{Prim, Type};
+use muster_kernel_words::quantities;
+use serde_json::{Value, json};
+
+use super::Search;
+use super::labels::{occurrences, plain};
+use super::rules::{Prose, is_position, today};
+use crate::agent::parameter::{Parameter, ParameterDefault, problems_of};
+
+/// Words for the words of an enum.
+const SYNONYMS: &[(&str, &[&str])] = &[("female", &["woman", "girl", "lady"]), ("male", &["man", "boy", "gentleman"])];
+
+/// Values without a name beside them, each only where one value and one missing parameter are of its kind.
+pub(super) fn fill(search: &mut Search<'_>, prose: &Prose) {
+    let free = |search: &Search<'_>, span: &Range<usize>| {
+        !search
+            .found
+            .iter()
+            .any(|filled| filled.by == "rule" && filled.span.start < span.end && span.start < filled.span.end)
+    };
+    let only = |search: &Search<'_>, fits: &dyn Fn(&Parameter) -> bool| -> Option<usize> {
+        let missing = |parameter: &Parameter| search.missing.contains(parameter.name.as_str());
+        let mut fitting =
+            search.parameters.iter().enumerate().filter(|(_, parameter)| missing(parameter) && fits(parameter));
+        let first = fitting.next()?;
+        fitting.next().is_none().then_some(first.0)
+    };
+    let parameters = search.parameters;
+    let take = |search: &mut Search<'_>, at: Option<usize>, value: Value, span: Range<usize>| {
+        if let Some(parameter) = at.and_then(|at| parameters.get(at)) {
+            let fresh = free(search, &span);
+            if fresh && problems_of(parameter, &value).is_empty() {
+                let parameters = search.parameters;
+                if let Some(parameter) = parameters.iter().find(|other| other.name == parameter.name) {
+                    search.take(parameter, value, "rule", span);
+                }
+            }
+        }
+    };
+    // The latitude of a position is asked for beside it at times.
+    if let [place] = &prose.coordinates[..] {
+        let position = |parameter: &Parameter| match &parameter.kind {
+            Type::Prim(Prim::LatLon) => true,
+            Type::Record(members) => is_position(members),
+            _ => false,
+        };
+        let span = place.start..place.end;
+        let at = only(search, &position);
+        take(search, at, json!({ "lat": place.lat, "lon": place.lon }), span.clone());
+        let latitude = only(search, &|parameter| parameter.name == "latitude" && parameter.unit == "deg");
+        take(search, latitude, json!(place.lat), span);
+    }
+    if let [day] = quantities::days(&prose.text, today(search))[..] {
+        let at = only(search, &|parameter| parameter.kind == Type::Prim(Prim::Date));
+        take(search, at, day.date.to_string().into(), day.start..day.end);
+    }
+    if let [moment] = quantities::moments(&prose.text)[..] {
+        let at = only(search, &|parameter| parameter.kind == Type::Prim(Prim::Datetime));
+        take(search, at, moment.at.to_string().into(), moment.start..moment.end);
+        // The day of a moment, where only a day is asked for.
+        let at = only(search, &|parameter| parameter.kind == Type::Prim(Prim::Date));
+        if quantities::days(&prose.text, today(search)).is_empty() {
+            let day = moment.at.to_string().get(..10).map(str::to_owned);
+            take(search, at, day.into(), moment.start..moment.end);
+        }
+    }
+    for (at, parameter) in parameters.iter().enumerate() {
+        let Type::Enum(words) = &parameter.kind else { continue };
+        if !search.missing.contains(parameter.name.as_str()) {
+            continue;
+        }
+        let mut found: Vec<(&String, Range<usize>)> = Vec::new();
+        for word in words {
+            let synonyms =
+                SYNONYMS.iter().find(|(of, _)| *of == word.as_str()).map_or(&[][..], |(_, synonyms)| synonyms);
+            let own = plain(word);
+            // Short words are words of many sentences.
+            let own = (own.len() >= 4).then_some(own.as_str());
+            for phrase in own.into_iter().chain(synonyms.iter().copied()) {
+                found.extend(occurrences(&prose.plain, phrase).map(|span| (word, span)));
+            }
+        }
+        let Some((word, span)) = found.first().cloned() else { continue };
+        if found.iter().all(|(other, _)| *other == word) {
+            take(search, Some(at), word.as_str().into(), span);
+        }
+    }
+    tokens(search, prose);
+    files(search, prose);
+}
+
+/// Texts that show what they are: a vector of CVSS, a weather report.
+fn tokens(search: &mut Search<'_>, prose: &Prose) {
+    let parameters = search.parameters;
+    for parameter in parameters.iter().filter(|parameter| parameter.kind == Type::Prim(Prim::String)) {
+        let found: Vec<&str> = match parameter.name.as_str() {
+            "vector" => {
+                let tokens =
+                    prose.text.split_whitespace().map(|token| token.trim_matches(['"', '`', '(', ')', ',', '.', ';']));
+                tokens.filter(|token| token.starts_with("CVSS:") || token.starts_with("AV:")).collect()
+            }
+            "metar" => {
+                let lines = prose.text.lines().map(str::trim);
+                lines.filter(|line| line.starts_with("METAR ") || line.starts_with("SPECI ")).collect()
+            }
+            "path" if parameter.default != ParameterDefault::Required => {
+                let tokens = prose
+                    .text
+                    .split_whitespace()
+                    .map(|token| token.trim_matches(['"', '`', '(', ')', ',', '.', ';', ':']));
+                let is_path = |token: &&str| {
+                    token.contains('/') && !token.contains("//") && token.len() <= 512 && !token.starts_with('/')
+                        && token.chars().all(|c| c.is_alphanumeric() || matches!(c, '/' | '_' | '-' | '.'))
+                        && token.chars().any(char::is_alphabetic)
+                        // "and/or"
+                        && (token.ends_with('/') || token.contains('.') || token.contains('_') || token.matches('/').count() > 1 || quoted(&prose.text, token))
+                };
+                tokens.filter(is_path).collect()
+            }
+            _ => continue,
+        };
+        if let [one] = found[..]
+            && let Some(at) = prose.text.find(one)
+        {
+            search.take(parameter, one.into(), "rule", at..at + one.len());
+        }
+    }
+}
+
+/// Endings of files that hold text.
+const EXTENSIONS: &[&str] = &[
+    "rs", "py", "js", "mjs", "ts", "tsx", "jsx", "go", "java", "c", "h", "cc", "cpp", "hpp", "rb", "php", "sh", "toml",
+    "yaml", "yml", "json", "csv", "tsv", "txt", "md", "html", "sql", "patch", "diff", "log", "xml", "cfg", "ini",
+    "rego", "ics", "env", "lock",
+];
+/// Parameters that are contents of files.
+const CONTENTS: &[&str] = &[
+    "source",
+    "patch",
+    "csv",
+    "config",
+    "content",
+    "text",
+    "html",
+    "sql",
+    "policy",
+    "strings_text",
+    "payload",
+    "answer",
+    "report",
+];
+
+/// Files that the text names, in place of contents: one for the only missing text, or several for a list of files.
+fn files(search: &mut Search<'_>, prose: &Prose) {
+    let tokens =
+        prose.text.split_whitespace().map(|token| token.trim_matches(['"', '`', '\'', '(', ')', ',', ';', ':', '.']));
+    let is_file = |token: &&str| {
+        let extension = token.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, extension)| extension);
+        extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
+            && token.len() <= 512
+            && !token.contains("//")
+            && token.chars().all(|c| c.is_alphanumeric() || matches!(c, '/' | '_' | '-' | '.' | '+'))
+    };
+    let mut found: Vec<&str> = tokens.filter(is_file).collect();
+    found.dedup();
+    let Some((first, last)) = found.first().zip(found.last()) else { return };
+    let (Some(start), Some(end)) = (prose.text.find(first), prose.text.rfind(last).map(|at| at + last.len())) else {
+        return;
+    };
+    let parameters = search.parameters;
+    let missing: Vec<&Parameter> =
+        parameters.iter().filter(|param| search.missing.contains(param.name.as_str())).collect();
+    let texts = missing
+        .iter()
+        .filter(|param| param.kind == Type::Prim(Prim::String) && CONTENTS.contains(&param.name.as_str()));
+    let lists = missing.iter().filter(|param| problems_of(param, &json!([{ "path": "a" }])).is_empty());
+    match (&texts.collect::<Vec<_>>()[..], &lists.collect::<Vec<_>>()[..], &found[..]) {
+        ([text], [], [one]) => drop(search.take(text, json!({ "file": one }), "rule", start..end)),
+        ([], [list], all) => {
+            let files = all.iter().map(|path| json!({ "path": path })).collect();
+            search.take(list, files, "rule", start..end);
+        }
+        _ => {}
+    }
+}
+
+fn quoted(text: &str, token: &str) -> bool {
+    text.contains(&format!("`{token}`")) || text.contains(&format!("\"{token}\""))
+}

@@ -1,0 +1,71 @@
+//! What an agent still needs, for people: name, unit, range and an example.
+
+use muster_engines::grammar::Type;
+use serde_json::Value;
+
+use super::agents::Agent;
+use super::binding::Binding;
+use super::parameter::{Parameter, problems_of};
+use super::prompt::cut;
+use super::reference::Head;
+
+/// Maximum size of an example, in bytes.
+const MAX_EXAMPLE: usize = 200;
+
+/// Describes missing params, and how to give them.
+pub(super) fn describe(agent: &Agent, missing: &[String]) -> String {
+    let parameters = missing.iter().filter_map(|name| agent.parameters.iter().find(|param| param.name == *name));
+    let described: Vec<String> = parameters.map(|parameter| one(agent, parameter)).collect();
+    format!(
+        "the agent {} needs {}. Write it in the instruction of a redirect, or as {{\"params\": {{…}}}}",
+        agent.id,
+        described.join("; ")
+    )
+}
+
+fn one(agent: &Agent, parameter: &Parameter) -> String {
+    let mut text = format!("{} ({}", parameter.name, type_name(&parameter.kind));
+    if !parameter.unit.is_empty() {
+        text.push_str(&format!(", {}", parameter.unit));
+    }
+    match (parameter.range.least, parameter.range.most) {
+        (Some(least), Some(most)) => text.push_str(&format!(", {least} to {most}")),
+        (Some(least), None) => text.push_str(&format!(", at least {least}")),
+        (None, Some(most)) => text.push_str(&format!(", at most {most}")),
+        (None, None) => {}
+    }
+    text.push(')');
+    if let Some(example) = example(agent, parameter) {
+        text.push_str(&format!(", such as {}", cut(&example.to_string(), MAX_EXAMPLE)));
+    }
+    text
+}
+
+/// Records are described by their example.
+fn type_name(kind: &Type) -> String {
+    match kind {
+        Type::Enum(words) => format!("one of {}", words.join(", ")),
+        Type::Record(_) | Type::Map(_) => "object".to_owned(),
+        Type::Array(item) => format!("list of {}", type_name(item)),
+        Type::Prim(prim) => prim.name().to_owned(),
+    }
+}
+
+/// Returns the value of an engine's example to whose input the parameter is bound, shortened to its first item.
+fn example(agent: &Agent, parameter: &Parameter) -> Option<Value> {
+    let bound = agent.plan.iter().flat_map(|step| step.bind.iter().map(move |bound| (step.engine, bound)));
+    bound
+        .filter_map(|(engine, (name, binding))| match binding {
+            Binding::Reference(reference)
+                if reference.head == Head::Param(parameter.name.clone()) && reference.hops.is_empty() =>
+            {
+                engine.example().get(name).cloned()
+            }
+            _ => None,
+        })
+        .find(|value| !value.is_null() && problems_of(parameter, value).is_empty())
+        .map(|value| match value {
+            Value::Array(items) => items.into_iter().take(1).collect(),
+            other => other,
+        })
+}
