@@ -11,6 +11,9 @@ use sqlparser::ast::{
 
 use super::Problem;
 
+/// Nesting of a condition that is examined.
+const MAX_CONDITION: usize = 16;
+
 /// Column types declared by the input's own `CREATE TABLE`s, by lower-case name; `None` if two tables disagree.
 #[derive(Default)]
 pub(super) struct Types(BTreeMap<String, Option<Class>>);
@@ -159,6 +162,23 @@ fn column(expr: &Expr) -> Option<(String, String)> {
     }
 }
 
+/// Whether a condition holds for every row: there is none, a constant such as `1 = 1`, or one of its alternatives does.
+fn unconditional(condition: Option<&Expr>, depth: usize) -> bool {
+    match condition {
+        None => true,
+        Some(_) if depth > MAX_CONDITION => false,
+        Some(Expr::Nested(inner)) => unconditional(Some(inner), depth + 1),
+        Some(Expr::Value(value)) => matches!(value.to_string().to_lowercase().as_str(), "true" | "1"),
+        Some(Expr::BinaryOp { left, op: BinaryOperator::Eq, right }) => {
+            matches!((&**left, &**right), (Expr::Value(one), Expr::Value(other)) if one.to_string() == other.to_string())
+        }
+        Some(Expr::BinaryOp { left, op: BinaryOperator::Or, right }) => {
+            unconditional(Some(left), depth + 1) || unconditional(Some(right), depth + 1)
+        }
+        Some(_) => false,
+    }
+}
+
 fn compares(op: &BinaryOperator) -> bool {
     use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
     matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq)
@@ -168,12 +188,14 @@ impl Visitor for Check<'_> {
     type Break = ();
 
     fn pre_visit_statement(&mut self, statement: &Statement) -> ControlFlow<()> {
-        let unbounded = |verb: &str| format!("{verb} without WHERE changes every row: add a condition");
+        let unbounded = |verb: &str| {
+            format!("{verb} without WHERE, or with one that always holds, changes every row: add a condition")
+        };
         match statement {
-            Statement::Delete(delete) if delete.selection.is_none() && delete.limit.is_none() => {
+            Statement::Delete(delete) if unconditional(delete.selection.as_ref(), 0) && delete.limit.is_none() => {
                 self.report("write-without-where", "high", unbounded("DELETE"));
             }
-            Statement::Update(update) if update.selection.is_none() && update.limit.is_none() => {
+            Statement::Update(update) if unconditional(update.selection.as_ref(), 0) && update.limit.is_none() => {
                 self.report("write-without-where", "high", unbounded("UPDATE"));
             }
             Statement::Truncate(_) => self.report("destructive", "high", "TRUNCATE empties a table"),

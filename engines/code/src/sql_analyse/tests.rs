@@ -146,3 +146,17 @@ fn long_chains_are_traversed_or_rejected() {
     let nested = run(&format!("SELECT {}1{}", "(".repeat(5_000), ")".repeat(5_000)), "generic");
     assert_eq!(nested["errors"].as_array().unwrap().len(), 1);
 }
+
+/// The condition that makes a statement of all rows look like one of some.
+#[test]
+fn a_condition_that_always_holds_is_none() {
+    for (sql, found) in [
+        ("DELETE FROM t WHERE 1=1", true),
+        ("UPDATE t SET a = 2 WHERE (b = 3 OR TRUE)", true),
+        ("DELETE FROM t WHERE a = 1", false),
+        ("DELETE FROM t WHERE 1 = 1 AND a = 2", false),
+    ] {
+        let output = crate::FAMILY.run(201, json!({ "sql": sql }), &Context::default()).unwrap();
+        assert_eq!(output["problems"].to_string().contains("write-without-where"), found, "{sql}");
+    }
+}

@@ -92,6 +92,13 @@ const LANGUAGES: [(&str, Reader, Innermost); 6] = [
     ("csharp", csharp::read, Innermost::First),
 ];
 
+/// Whether a line reports an error by the words that programs begin such lines with.
+fn names_error(line: &str) -> bool {
+    let lower = line.to_lowercase();
+    ["error", "fatal", "panic", "exception", "failed"].iter().any(|word| lower.starts_with(word))
+        || ["error:", "exception:", "fatal:", "panic:"].iter().any(|word| lower.contains(word))
+}
+
 pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
     if input.text.len() > MAX_TEXT {
         return Err(Failure::too_large(format!("a crash report has at most {MAX_TEXT} bytes")));
@@ -99,8 +106,10 @@ pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
     let lines: Vec<&str> = input.text.lines().collect();
     let (language, innermost, mut thrown) = read(&lines);
     if thrown.is_empty() {
-        context.warn("the report is of no form that is known: its first line is taken for the error");
-        let line = lines.iter().map(|line| line.trim()).find(|line| !line.is_empty()).unwrap_or_default();
+        context.warn("unknown_form: the first line that names an error, else the first, is taken for the error");
+        let mut full = lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty());
+        let first = full.clone().next().unwrap_or_default();
+        let line = full.find(|line| names_error(line)).unwrap_or(first);
         thrown.push(Thrown::new(split(line)));
     }
     let own = grouping::Own::new(&input.own_prefixes);

@@ -209,3 +209,14 @@ fn text_without_a_trace_is_a_message() {
     assert_eq!((&output["language"], &output["error"]["message"]), (&json!("unknown"), &json!("it broke at 10:42")));
     assert_eq!(output["frames"], json!([]));
 }
+
+/// Output of pip (26), shortened: the error is not the first line.
+#[test]
+fn the_error_of_a_report_of_unknown_form_is_found() {
+    let text = "Looking in links: /opt/wheels\nCollecting docopt==0.6.2\n  Preparing metadata: finished with status 'error'\n  \
+        error: subprocess-exited-with-error\n";
+    let output = crate::FAMILY.run(191, json!({ "text": text }), &Context::default()).unwrap();
+    assert!(output["error"].to_string().contains("subprocess-exited-with-error"), "{output}");
+    let plain = crate::FAMILY.run(191, json!({ "text": "it stopped\nagain\n" }), &Context::default()).unwrap();
+    assert_eq!(plain["error"]["message"], "it stopped");
+}
