@@ -14,12 +14,33 @@ const fn weight(severity: Severity) -> f64 {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Words)]
+/// Verdict of a sentinel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Words)]
 pub enum Verdict {
+    /// Nothing was found.
     Clear,
+    /// Worth knowing.
     Notice,
+    /// A person should look at it.
     Warn,
+    /// Act at once.
     Critical,
+}
+
+/// Creates a finding without evidence.
+pub fn finding(rule: &str, severity: Severity, message: impl Into<String>, location: Option<String>) -> Finding {
+    Finding { rule: rule.to_owned(), severity, message: message.into(), location, evidence: None }
+}
+
+/// Keeps the first findings after sorting them by severity, worst first, and warns of the others. The score and verdict
+/// are to be computed before.
+pub fn listed(mut findings: Vec<Finding>, most: usize, cx: &Context) -> Vec<Finding> {
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    if findings.len() > most {
+        cx.warn(format!("truncated: only the {most} worst of {} findings are listed", findings.len()));
+        findings.truncate(most);
+    }
+    findings
 }
 
 /// The worst finding decides: critical; warn from medium; notice below.

@@ -1,0 +1,82 @@
+//! Which sentinels apply to a subject, in which wave, and what each is given.
+
+use muster_engine::prelude::*;
+
+/// Number of waves.
+pub const WAVES: u8 = 3;
+
+/// A sentinel.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Sentinel {
+    /// Number of its engine.
+    pub number: u16,
+    /// Id of its engine.
+    pub id: &'static str,
+    /// 1: life safety and credentials, 2: active attack, 3: hygiene.
+    pub wave: u8,
+    /// Sets of members of a subject of which one must be complete.
+    needs: &'static [&'static [&'static str]],
+    /// Members that it is given beside.
+    takes: &'static [&'static str],
+}
+
+/// All sentinels, by wave.
+pub static SENTINELS: [Sentinel; 14] = [
+    Sentinel { number: 141, id: "sentinel-secrets", wave: 1, needs: &[&["text"]], takes: &["filename"] },
+    Sentinel { number: 144, id: "sentinel-content-safety", wave: 1, needs: &[&["text"]], takes: &[] },
+    Sentinel { number: 147, id: "sentinel-auth-abuse", wave: 1, needs: &[&["auth_events"]], takes: &[] },
+    Sentinel { number: 153, id: "sentinel-agent-runaway", wave: 1, needs: &[&["agent_trace"]], takes: &[] },
+    Sentinel { number: 154, id: "sentinel-sensor-fault", wave: 1, needs: &[&["telemetry", "limits"]], takes: &[] },
+    Sentinel { number: 143, id: "sentinel-prompt-injection", wave: 2, needs: &[&["text"]], takes: &[] },
+    Sentinel { number: 145, id: "sentinel-phishing", wave: 2, needs: &[&["url"], &["text"]], takes: &[] },
+    Sentinel { number: 146, id: "sentinel-web-attack", wave: 2, needs: &[&["request"], &["line"]], takes: &[] },
+    Sentinel { number: 148, id: "sentinel-flood", wave: 2, needs: &[&["traffic"]], takes: &[] },
+    Sentinel { number: 149, id: "sentinel-exfiltration", wave: 2, needs: &[&["dns"], &["flows"]], takes: &[] },
+    Sentinel { number: 152, id: "sentinel-integrity", wave: 2, needs: &[&["files", "manifest"]], takes: &[] },
+    Sentinel { number: 142, id: "sentinel-pii", wave: 3, needs: &[&["text"]], takes: &[] },
+    Sentinel { number: 150, id: "sentinel-supply-chain", wave: 3, needs: &[&["dependencies"]], takes: &["advisories"] },
+    Sentinel { number: 151, id: "sentinel-misconfig", wave: 3, needs: &[&["config"]], takes: &[] },
+];
+
+/// A sentinel and its input; without one it does not apply.
+#[derive(Debug)]
+pub struct Planned {
+    /// The sentinel.
+    pub sentinel: &'static Sentinel,
+    /// Input of its engine: its members of the subject only.
+    pub input: Option<Value>,
+}
+
+/// Plans all sentinels of this build, in the order of their waves. `chosen` are the ids to which the plan is limited, with
+/// or without `sentinel-`; empty for all.
+///
+/// # Errors
+/// `Invalid` if a name in `chosen` is no sentinel's.
+pub fn plan(subject: &Map<String, Value>, chosen: &[String]) -> Result<Vec<Planned>, Failure> {
+    let named = |sentinel: &Sentinel, name: &String| {
+        sentinel.id == name.as_str() || sentinel.id.strip_prefix("sentinel-") == Some(name.as_str())
+    };
+    if let Some(at) = chosen.iter().position(|name| !SENTINELS.iter().any(|sentinel| named(sentinel, name))) {
+        let ids: Vec<&str> = SENTINELS.iter().map(|sentinel| sentinel.id).collect();
+        return Err(Failure::invalid(&["sentinels", &at.to_string()], format!("must be one of {}", ids.join(", "))));
+    }
+    let planned = |sentinel: &'static Sentinel| {
+        let wanted = chosen.is_empty() || chosen.iter().any(|name| named(sentinel, name));
+        let built = crate::FAMILY.has(sentinel.number);
+        Planned { sentinel, input: sentinel.input(subject).filter(|_| wanted && built) }
+    };
+    Ok(SENTINELS.iter().map(planned).collect())
+}
+
+impl Sentinel {
+    /// Takes its members of the subject; `None` if what it needs is absent.
+    fn input(&self, subject: &Map<String, Value>) -> Option<Value> {
+        let complete: Vec<&&[&str]> =
+            self.needs.iter().filter(|set| set.iter().all(|name| subject.contains_key(*name))).collect();
+        if complete.is_empty() {
+            return None;
+        }
+        let names = complete.into_iter().flat_map(|set| set.iter()).chain(self.takes);
+        Some(Value::Object(names.filter_map(|name| Some(((*name).to_owned(), subject.get(*name)?.clone()))).collect()))
+    }
+}
