@@ -2,4 +2,9 @@
 
 #![warn(missing_docs)]
 
+pub mod facts;
+pub mod stop;
+pub mod syllables;
+pub mod tokens;
+pub mod units;
 pub mod versions;
