@@ -2,5 +2,10 @@
 
 #![warn(missing_docs)]
 
+pub mod facts;
 pub mod quantities;
+pub mod stop;
+pub mod syllables;
+pub mod tokens;
+pub mod units;
 pub mod versions;

@@ -1,0 +1,222 @@
+//! Sentences of an answer against sentences of sources.
+
+use std::collections::{BTreeSet, HashMap};
+
+use muster_kernel_words::facts::{self, Clock, Value};
+use muster_kernel_words::stop;
+use muster_kernel_words::tokens::{fold, sentences, words};
+use muster_kernel_words::units::convert;
+use muster_retrieval::{Language, analyze, detect};
+
+use muster_engine::prelude::{Failure, Words};
+
+use crate::hashing::{DIMENSIONS, cosine, vector};
+
+/// Sentences of the answer and of the sources; each is compared with each.
+const MAX_CLAIMS: usize = 300;
+const MAX_SENTENCES: usize = 5_000;
+/// Score from which a claim is supported, and share of its words in a source from which a difference contradicts it.
+const SUPPORTED: f64 = 0.5;
+const SAME_TOPIC: f64 = 0.6;
+/// Parts of the score: words of the claim in the source, and likeness.
+const CONTAINED: f64 = 0.75;
+const LIKE: f64 = 0.25;
+/// Weight of stop words.
+const STOP: f64 = 0.2;
+
+const NEGATIONS: [&str; 16] = [
+    "cannot", "denied", "denies", "deny", "failed", "kein", "keine", "neither", "never", "nicht", "no", "none", "nor",
+    "not", "pas", "without",
+];
+
+/// A source.
+pub(crate) struct Text<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) text: &'a str,
+}
+
+/// Whether sources support a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Words)]
+pub(crate) enum Status {
+    Supported,
+    Unsupported,
+    Contradicted,
+}
+
+/// A sentence of the answer, checked.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    pub(crate) text: String,
+    pub(crate) status: Status,
+    /// Id of the source that is nearest; empty if no word is common.
+    pub(crate) source: String,
+    pub(crate) score: f64,
+    /// Numbers that no source has.
+    pub(crate) missing: Vec<String>,
+}
+
+/// A sentence, or two that follow each other, of a source.
+struct Passage {
+    source: usize,
+    terms: BTreeSet<String>,
+    text: String,
+}
+
+/// Checks each sentence of an answer.
+pub(crate) fn check(answer: &str, sources: &[Text<'_>]) -> Result<Vec<Checked>, Failure> {
+    let claims: Vec<&str> = sentences(answer)
+        .into_iter()
+        .filter_map(|range| answer.get(range))
+        .filter(|text| words(text).any(|(_, word)| word.chars().any(char::is_alphabetic)))
+        .collect();
+    let passages = passages(sources);
+    if claims.len() > MAX_CLAIMS || passages.len() > 2 * MAX_SENTENCES {
+        return Err(Failure::too_large(format!(
+            "{} sentences of the answer, about {} of sources; allowed are {MAX_CLAIMS} and {MAX_SENTENCES}",
+            claims.len(),
+            passages.len() / 2
+        )));
+    }
+    let mut frequency: HashMap<&str, f64> = HashMap::new();
+    for term in passages.iter().flat_map(|passage| &passage.terms) {
+        *frequency.entry(term).or_default() += 1.0;
+    }
+    let all = passages.len() as f64;
+    let stop = stop::of("en");
+    // Stop words are in any source and say little of a claim.
+    let idf = |term: &str| {
+        let with = frequency.get(term).copied().unwrap_or_default();
+        let common = stop.is_some_and(|stop| stop.contains(term));
+        (1.0 + all / (with + 1.0)).ln() * if common { STOP } else { 1.0 }
+    };
+    let numbers: Vec<Value> = sources.iter().flat_map(|source| numbers(source.text)).map(|(_, value)| value).collect();
+    Ok(claims.into_iter().map(|claim| checked(claim, sources, &passages, &idf, &numbers)).collect())
+}
+
+fn passages(sources: &[Text<'_>]) -> Vec<Passage> {
+    let mut found = Vec::new();
+    for (source, text) in sources.iter().enumerate() {
+        let language = detect(text.text, Language::English);
+        let ranges = sentences(text.text);
+        let one = |text: &str| Passage { source, terms: terms(text, language), text: text.to_owned() };
+        for (at, range) in ranges.iter().enumerate() {
+            found.extend(text.text.get(range.clone()).map(one));
+            // A claim may join what the source says in two sentences.
+            if let Some(next) = ranges.get(at + 1) {
+                found.extend(text.text.get(range.start..next.end).map(one));
+            }
+        }
+    }
+    found
+}
+
+/// Stems and words.
+fn terms(text: &str, language: Language) -> BTreeSet<String> {
+    analyze(&[text], language).terms().map(|(term, _)| term.to_owned()).collect()
+}
+
+fn checked(
+    claim: &str,
+    sources: &[Text<'_>],
+    passages: &[Passage],
+    idf: &impl Fn(&str) -> f64,
+    known: &[Value],
+) -> Checked {
+    let language = detect(claim, Language::English);
+    // Numbers and their units are compared by value below.
+    let wanted = terms(&without_numbers(claim), language);
+    let weight: f64 = wanted.iter().map(|term| idf(term)).sum();
+    let contained = |passage: &Passage| {
+        let common: f64 = wanted.intersection(&passage.terms).map(|term| idf(term)).sum();
+        if weight > 0.0 { common / weight } else { 0.0 }
+    };
+    let mut best: Option<(f64, &Passage)> = None;
+    for passage in passages {
+        let share = contained(passage);
+        // Of equal ones the shorter, so that a single sentence comes before two.
+        let better =
+            best.is_none_or(|(other, of)| share > other || (share == other && passage.text.len() < of.text.len()));
+        if share > 0.0 && better {
+            best = Some((share, passage));
+        }
+    }
+    let missing: Vec<String> = numbers(claim)
+        .into_iter()
+        .filter(|(_, value)| !known.iter().any(|other| same(value, other)))
+        .map(|(text, _)| text)
+        .collect();
+    let Some((share, passage)) = best else {
+        return Checked {
+            text: claim.to_owned(),
+            status: Status::Unsupported,
+            source: String::new(),
+            score: 0.0,
+            missing,
+        };
+    };
+    let like = cosine(&vector(claim, DIMENSIONS), &vector(&passage.text, DIMENSIONS)).max(0.0);
+    let score = (CONTAINED * share + LIKE * like).clamp(0.0, 1.0);
+    let denied = negated(claim) != negated(&passage.text);
+    let other_number = !missing.is_empty() && !numbers(&passage.text).is_empty();
+    let status = match () {
+        () if share >= SAME_TOPIC && (denied || other_number) => Status::Contradicted,
+        () if score >= SUPPORTED && missing.is_empty() && !denied => Status::Supported,
+        () => Status::Unsupported,
+    };
+    let source = sources.get(passage.source).map(|source| source.id.to_owned()).unwrap_or_default();
+    Checked { text: claim.to_owned(), status, source, score, missing }
+}
+
+/// Whether a sentence has an odd number of negations.
+fn negated(text: &str) -> bool {
+    let negates = |(_, word): &(usize, &str)| {
+        let word = fold(word);
+        NEGATIONS.contains(&word.as_str()) || word.ends_with("n't") || word.ends_with("n’t")
+    };
+    words(text).filter(negates).count() % 2 == 1
+}
+
+/// The text without what [`numbers`] finds.
+fn without_numbers(text: &str) -> String {
+    let mut out = String::new();
+    let mut at = 0;
+    for fact in facts::find(text, &Clock::default()) {
+        out.push_str(text.get(at..fact.start).unwrap_or_default());
+        out.push(' ');
+        at = fact.end;
+    }
+    out.push_str(text.get(at..).unwrap_or_default());
+    out
+}
+
+/// Numbers, quantities, dates and times of a text as they are written. A mark such as [2] is a citation.
+fn numbers(text: &str) -> Vec<(String, Value)> {
+    let cited = |start: usize, end: usize| {
+        let before = text.get(..start).is_some_and(|before| before.ends_with('['));
+        before && text.get(end..).is_some_and(|after| after.starts_with(']'))
+    };
+    facts::find(text, &Clock::default())
+        .into_iter()
+        .filter(|fact| !cited(fact.start, fact.end))
+        .filter(|fact| !matches!(fact.value, Value::Email(_) | Value::Url(_) | Value::Place(_)))
+        .filter_map(|fact| Some((text.get(fact.start..fact.end)?.to_owned(), fact.value)))
+        .collect()
+}
+
+/// Whether two numbers say the same: a bare number and one of people, or quantities of one dimension with equal values.
+fn same(a: &Value, b: &Value) -> bool {
+    let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(b.abs());
+    match (a, b) {
+        (
+            Value::Quantity { value, unit } | Value::Duration { value, unit },
+            Value::Quantity { value: other, unit: theirs } | Value::Duration { value: other, unit: theirs },
+        ) => convert(*value, unit, theirs).is_some_and(|value| near(value, *other)),
+        (Value::Money { value, currency }, Value::Money { value: other, currency: theirs }) => {
+            currency == theirs && near(*value, *other)
+        }
+        (Value::Number(value) | Value::People(value), Value::Number(other) | Value::People(other)) => {
+            near(*value, *other)
+        }
+        (a, b) => a == b,
+    }
+}
