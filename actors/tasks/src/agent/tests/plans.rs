@@ -74,8 +74,10 @@ async fn every_plan_runs_completely_if_all_params_are_provided() {
 async fn an_engine_is_called_on_behalf_of_the_tasks_owner() {
     let engines = Arc::new(ScriptedEngines::default());
     driver(&engines).start("code-explorer", "look", Value::Null).result().await;
-    let caller = EngineCaller { actor: "key_1".to_owned(), task: Some("task_1".to_owned()), ..EngineCaller::default() };
-    assert_eq!(engines.last_caller(), Some(caller));
+    let caller = engines.last_caller().unwrap();
+    assert_eq!((caller.actor.as_str(), caller.task.as_deref()), ("key_1", Some("task_1")));
+    assert_eq!(caller.payer.map(|payer| payer.key_id).as_deref(), Some("key_1"), "what it needs is paid by the owner");
+    assert_eq!(caller.watcher, None);
 }
 
 #[tokio::test]
