@@ -246,6 +246,7 @@ impl App {
             keys: &keys,
             metrics: &metrics,
             standing: standing.reader(),
+            effects: &effects,
         };
         let agency = AgentPlatform::start(&config, &dependencies)?;
         let dependencies = MemoryDependencies { tree: &tree, store: &store, clock: &clock, embedder: &embedder };
@@ -261,7 +262,6 @@ impl App {
         let medical = Medical::start(&config.medical, medical_dependencies)?;
         let media = MediaParts::start(&config)?;
         let translators = Translators::start(&config);
-        effects.provide(&watched, &keys, &agency.tasks);
         let controlled =
             ControlledTasks { tasks: agency.tasks.clone(), limiter: limiter.clone(), live: watched.clone() };
         sockets.commands.register(Arc::new(AgentCommands(Arc::new(controlled))));

@@ -1,6 +1,6 @@
 //! What engines need of the server: models and tasks, in the name of who called the engine and within its budget.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -29,10 +29,12 @@ const NANOS_PER_USD: f64 = 1e9;
 /// Performs the needs of engines. Engines start before the models and tasks that they need: until
 /// [`ServerEffects::provide`] everything is refused.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ServerEffects(Arc<OnceLock<Parts>>);
+pub(crate) struct ServerEffects(Arc<OnceLock<Weak<EffectParts>>>);
 
-#[derive(Debug, Clone)]
-struct Parts {
+/// What needs are performed with. Tasks hold engines, which hold the effects: so those hold this weakly, and who started
+/// the tasks keeps it.
+#[derive(Debug)]
+pub(crate) struct EffectParts {
     live: LiveReader,
     keys: Keys,
     tasks: Tasks,
@@ -42,17 +44,20 @@ struct Parts {
 type Performed = Result<Value, String>;
 
 impl ServerEffects {
-    /// Sets what needs are performed with, once.
-    pub(crate) fn provide(&self, live: &LiveReader, keys: &Keys, tasks: &Tasks) {
-        let _ = self.0.set(Parts { live: live.clone(), keys: keys.clone(), tasks: tasks.clone() });
+    /// Sets what needs are performed with, once, for as long as the result is kept.
+    pub(crate) fn provide(&self, live: &LiveReader, keys: &Keys, tasks: &Tasks) -> Arc<EffectParts> {
+        let parts = Arc::new(EffectParts { live: live.clone(), keys: keys.clone(), tasks: tasks.clone() });
+        // Set once, at the start.
+        let _ = self.0.set(Arc::downgrade(&parts));
+        parts
     }
 }
 
 impl Effects for ServerEffects {
     fn perform(&self, need: Need, caller: EngineCaller) -> BoxFuture<'static, Answer> {
-        let parts = self.0.get().cloned();
+        let parts = self.0.get().and_then(Weak::upgrade);
         let performed = async move {
-            let parts = parts.ok_or("the server is starting")?;
+            let parts = parts.ok_or("the server is starting or stopping")?;
             match tokio::time::timeout(LIMIT, parts.perform(need, caller)).await {
                 Ok(performed) => performed,
                 Err(_) => Err(format!("there was no answer within {} s", LIMIT.as_secs())),
@@ -62,7 +67,7 @@ impl Effects for ServerEffects {
     }
 }
 
-impl Parts {
+impl EffectParts {
     async fn perform(&self, need: Need, caller: EngineCaller) -> Performed {
         match need {
             Need::Embed { texts, model } => self.embed(texts, model, caller.payer).await,

@@ -30,6 +30,7 @@ pub use commands::{AgentCommands, Controls};
 
 use crate::app::{StartError, failed};
 use crate::config::Config;
+use crate::engine_effects::{EffectParts, ServerEffects};
 use crate::guard::refused;
 use crate::live::LiveReader;
 use crate::telemetry::Metrics;
@@ -55,6 +56,8 @@ pub struct AgentPlatform {
     files: Vec<CatalogueFile>,
     /// Threads that run steps; `None` after the stop.
     _threads: StepThreads,
+    /// What needs of engines are performed with.
+    _effects: Arc<EffectParts>,
 }
 
 /// What the agent platform needs from the server.
@@ -69,6 +72,8 @@ pub(crate) struct Dependencies<'a> {
     pub(crate) keys: &'a Keys,
     pub(crate) metrics: &'a Metrics,
     pub(crate) standing: StandingReader,
+    /// What engines need of models and tasks.
+    pub(crate) effects: &'a ServerEffects,
 }
 
 impl AgentPlatform {
@@ -102,7 +107,8 @@ impl AgentPlatform {
         dependencies.feed.register_source("tasks", Arc::new(tasks.clone()));
         // Every subscriber of task channels is authenticated.
         let streams = Counts::new(0, config.agents.streams_per_key);
-        Ok(Self { agents, tasks, streams, files, _threads: threads })
+        let effects = dependencies.effects.provide(dependencies.live, dependencies.keys, &tasks);
+        Ok(Self { agents, tasks, streams, files, _threads: threads, _effects: effects })
     }
 
     /// Returns the names of the operator's files whose content differs from that at the start, which needs a restart.
