@@ -304,7 +304,11 @@ async fn the_audit_log_names_the_owner_and_the_task_of_an_agent_that_would_leave
         task = client.get(&format!("{path}?wait=20&after_seq={}", task["seq"])).await.json();
     }
     assert_eq!(task["status"], "failed", "{task}");
-    let [entry] = escapes(&muster).try_into().unwrap();
-    assert_eq!((&entry["actor"], &entry["details"]["task_id"]), (&task["owner"], &begun["task_id"]), "{entry}");
-    assert!(entry["actor"].as_str().unwrap().starts_with("key_"), "{entry}");
+    // Each step that would leave the folder is refused on its own.
+    let entries = escapes(&muster);
+    assert!(!entries.is_empty());
+    for entry in entries {
+        assert_eq!((&entry["actor"], &entry["details"]["task_id"]), (&task["owner"], &begun["task_id"]), "{entry}");
+        assert!(entry["actor"].as_str().unwrap().starts_with("key_"), "{entry}");
+    }
 }
