@@ -9,7 +9,6 @@ use super::double::{NoModels, ScriptedEngines};
 use super::driver::{Driver, End};
 use super::{agents, sample_param};
 use crate::agent::{Agent, AgentOptions, Head, ParameterDefault, PlanStep};
-use crate::engine::EngineCaller;
 use crate::task::{Retry, StepKind};
 use muster_core::{Error, Kind};
 
