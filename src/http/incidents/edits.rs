@@ -2,7 +2,7 @@
 
 use actix_web::http::header::{ETAG, LOCATION};
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_network::incident::{AlertTexts, IncidentEdit, ResourceRequest};
+use muster_network::incident::{AlertTexts, EditRequest, ResourceRequest};
 
 use super::body::{NoteBody, PatchBody, ReportBody, ResourceBody, ResourceChangeBody};
 use super::response::{ChangedIncident, IncidentBody, IncidentView, ReportResponse, ReportedIncident, changed, of};
@@ -63,13 +63,13 @@ pub async fn patch(
     let if_match = parameters::if_match(&http)?;
     let PatchBody { edit, note, alert } = request.body;
     let (by, id) = (by_of(&http)?, id.into_inner());
-    let (edit, note) = (IncidentEdit::from(edit), note.note);
-    let texts = AlertTexts::from(alert.unwrap_or_default());
+    let alert = AlertTexts::from(alert.unwrap_or_default());
+    let change = EditRequest { edit: edit.into(), note: note.note, alert };
     let why = format!("publish an update of the alert of {id}");
     let answer = governance::opening(&app, &http, &request.sent, &why, |step| {
         let (incidents, by, id, if_match) = (app.incidents.clone(), by.clone(), id.clone(), if_match.clone());
-        let (edit, note, texts) = (edit.clone(), note.clone(), texts.clone());
-        async move { incidents.edit(by, id, if_match, edit, note, texts, step).await }
+        let change = change.clone();
+        async move { incidents.edit(by, id, if_match, change, step).await }
     });
     changed(&answer.await?)
 }

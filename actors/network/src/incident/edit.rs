@@ -3,6 +3,7 @@
 use muster_geo::Geometry;
 
 use super::access::require_operator;
+use super::alert_texts::AlertTexts;
 use super::checks::Checks;
 use super::fields::{Attachment, Casualties, Geocode, PriorityOverride, Visibility};
 use super::geometry;
@@ -14,6 +15,23 @@ use muster_identity::By;
 
 /// Change of a clearable field: left as it is, cleared or set.
 pub type Clearable<T> = Option<Option<T>>;
+
+/// A requested change of an incident's fields, with what is said about it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct EditRequest {
+    /// The fields.
+    pub edit: IncidentEdit,
+    /// Note of the timeline.
+    pub note: Option<String>,
+    /// Texts of the Update that the change causes.
+    pub alert: AlertTexts,
+}
+
+impl From<IncidentEdit> for EditRequest {
+    fn from(edit: IncidentEdit) -> Self {
+        Self { edit, ..Self::default() }
+    }
+}
 
 /// Changes of an incident's fields; see [`Incident`]. `None` leaves a field as it is.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -48,7 +48,7 @@ pub use alert_texts::AlertTexts;
 pub use change::{MAX_TIMELINE, ResourceRequest};
 pub use critical::CriticalIncidents;
 pub use documents::ImportedDocument;
-pub use edit::{Clearable, IncidentEdit};
+pub use edit::{Clearable, EditRequest, IncidentEdit};
 pub use fields::{Ack, Attachment, CapLink, Casualties, Geocode, PriorityOverride, ReportedVia, Visibility};
 pub use import::ImportOutcome;
 pub use kind::IncidentKind;

@@ -10,7 +10,7 @@ use super::actor::{IncidentActor, IncidentOptions, load};
 use super::alert_builder::Draft;
 use super::alert_texts::AlertTexts;
 use super::change::ResourceRequest;
-use super::edit::IncidentEdit;
+use super::edit::EditRequest;
 use super::messages::{
     AlertFilter, GetAlert, GetAlertFeed, GetAwaitedApproval, GetIncident, GetNewestAlert, IncidentDetails,
     IncidentRequest, IncidentResponse, ListAlerts, ListAwaitedApprovals, ListIncidents, TakeSnapshot, WriteIncident,
@@ -137,11 +137,10 @@ impl Incidents {
         by: By,
         id: String,
         if_match: IfMatch,
-        edit: IncidentEdit,
-        note: Option<String>,
-        alert: AlertTexts,
+        request: EditRequest,
         step: Option<ApprovalStep>,
     ) -> Result<IncidentResponse, Error> {
+        let EditRequest { edit, note, alert } = request;
         shapes::check(edit.geometry.as_ref().and_then(Option::as_ref)).await?;
         let what = IncidentRequest::Edit { id, if_match, edit: Box::new(edit), note, alert: Box::new(alert) };
         self.request(by, None, WriteMode::Apply, what, step).await

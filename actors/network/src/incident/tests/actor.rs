@@ -290,9 +290,8 @@ fn geofences_are_notified_of_the_location_and_the_end_of_an_incident() {
         let seen = recorded.take();
         assert_eq!((seen.len(), &*seen[0].subject.id), (1, open.id.as_str()));
         assert_eq!((seen[0].point, seen[0].audience), (Some(Point::new(7.0, 51.0)), GeofenceAudience::All));
-        let edit = |edit| {
-            server.incidents.edit(operator(), open.id.clone(), IfMatch::Any, edit, None, AlertTexts::default(), None)
-        };
+        let edit =
+            |edit: IncidentEdit| server.incidents.edit(operator(), open.id.clone(), IfMatch::Any, edit.into(), None);
         edit(IncidentEdit { title: Some("Flood".to_owned()), ..IncidentEdit::default() }).await.unwrap();
         assert_eq!(recorded.take(), [], "nothing of it moved");
         for (visibility, audience) in
@@ -324,16 +323,8 @@ fn a_viewer_that_loses_access_to_an_incident_is_unsubscribed() {
         let incident = server.report().await;
         let viewer_of = |role: UserRole, id: &str| Viewer { id: id.into(), permissions: role.permissions() };
         let (viewer, operator_too) = (viewer_of(UserRole::Viewer, "usr_v"), viewer_of(UserRole::Operator, "usr_o"));
-        let edit = |edit| {
-            server.incidents.edit(
-                operator(),
-                incident.id.clone(),
-                IfMatch::Any,
-                edit,
-                None,
-                AlertTexts::default(),
-                None,
-            )
+        let edit = |edit: IncidentEdit| {
+            server.incidents.edit(operator(), incident.id.clone(), IfMatch::Any, edit.into(), None)
         };
         edit(IncidentEdit { title: Some("Flood".to_owned()), ..IncidentEdit::default() }).await.unwrap();
         assert!(server.recorder.take_restrictions().is_empty(), "all who could see it still can");
@@ -374,11 +365,7 @@ fn a_report_of_a_device_attaches_to_public_incidents_and_discloses_no_others() {
         let other = report(device("dev_2"), None).await.unwrap();
         assert!(other.attached && other.incident.unwrap().id == first.id);
         let hide = IncidentEdit { visibility: Some(Visibility::Restricted), ..IncidentEdit::default() };
-        server
-            .incidents
-            .edit(operator(), first.id.clone(), IfMatch::Any, hide, None, AlertTexts::default(), None)
-            .await
-            .unwrap();
+        server.incidents.edit(operator(), first.id.clone(), IfMatch::Any, hide.into(), None).await.unwrap();
         assert!(report(device("dev_1"), None).await.unwrap().attached, "its own");
         let anew = report(device("dev_2"), None).await.unwrap();
         assert!(!anew.attached && anew.incident.unwrap().id != first.id);

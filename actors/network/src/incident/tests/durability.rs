@@ -27,8 +27,7 @@ fn a_read_only_store_rejects_every_write_alike_and_reads_continue() {
         assert_eq!((error.kind, error.retry_after), (Kind::Unavailable, Some(Duration::from_secs(30))));
         let note = server.incidents.note(operator(), None, kept.id.clone(), "n".to_owned(), serde_json::Value::Null);
         let edit = IncidentEdit { title: Some("Flood".to_owned()), ..IncidentEdit::default() };
-        let edit =
-            server.incidents.edit(operator(), kept.id.clone(), IfMatch::Any, edit, None, AlertTexts::default(), None);
+        let edit = server.incidents.edit(operator(), kept.id.clone(), IfMatch::Any, edit.into(), None);
         let report = server.incidents.report(operator(), None, flood(Severity::Minor));
         let (note, edit, report) = (note.await, edit.await, report.await);
         assert_eq!([note, edit, report], [Err(error.clone()), Err(error.clone()), Err(error)]);
