@@ -92,13 +92,21 @@ where
     };
     let Some(need) = Need::of_error(&error) else { return Err(error.into()) };
     let why = reason(http)?.unwrap_or_else(|| why.to_owned());
-    let mut shown = payload(http, sent)?;
-    shown["facts"] = need.facts.clone();
-    if shown.to_string().len() > MAX_SHOWN {
-        shown["body"] = json!({ "bytes": sent.len(), "sha256": format!("{:x}", Sha256::digest(sent)) });
-    }
+    let shown = with_facts(payload(http, sent)?, need.facts.clone(), sent);
     let step = app.governance.prepare_opening(caller(app, http)?, NewApproval::of(need, why, shown)).await?;
     Ok(settled(app, step.approval.clone(), run(Some(step))).await?)
+}
+
+/// Adds to a payload what deciders must know beside the request. Of one that is too long the hash stands for the body.
+fn with_facts(payload: Value, facts: Value, sent: &[u8]) -> Value {
+    let is_long = payload.to_string().len() > MAX_SHOWN;
+    let Value::Object(mut members) = payload else { return payload };
+    members.insert("facts".to_owned(), facts);
+    if is_long {
+        let hash = json!({ "bytes": sent.len(), "sha256": format!("{:x}", Sha256::digest(sent)) });
+        members.insert("body".to_owned(), hash);
+    }
+    Value::Object(members)
 }
 
 /// Runs a decision on something that waits for an approval, with the step that records it.

@@ -158,7 +158,7 @@ pub async fn change(
     let before = app.incidents.awaited_approval(&id).await?;
     let why = format!("publish the new text of {id}");
     let answer = governance::opening(&app, &http, &request.sent, &why, |step| {
-        let (incidents, by, if_match) = (app.incidents.clone(), by.clone(), if_match.clone());
+        let (incidents, by) = (app.incidents.clone(), by.clone());
         let (id, texts) = (id.clone(), texts.clone());
         async move { incidents.edit_alert(by, id, if_match, texts, step).await }
     });

@@ -264,7 +264,7 @@ pub async fn rollback(
     let (by, at, id) = (person_of(&http)?, optional_if_match(&http)?, id.into_inner());
     let (note, why) = (request.body.note, format!("roll back {id}"));
     let view = governance::opening(&app, &http, &request.sent, &why, |step| {
-        let (firmware, id, by, note, at) = (app.firmware.clone(), id.clone(), by.clone(), note.clone(), at.clone());
+        let (firmware, id, by, note) = (app.firmware.clone(), id.clone(), by.clone(), note.clone());
         async move { firmware.apply_action(id, JobAction::Rollback, by, note, at, step).await }
     });
     Ok(job(&view.await?))

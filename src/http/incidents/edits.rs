@@ -67,7 +67,7 @@ pub async fn patch(
     let change = EditRequest { edit: edit.into(), note: note.note, alert };
     let why = format!("publish an update of the alert of {id}");
     let answer = governance::opening(&app, &http, &request.sent, &why, |step| {
-        let (incidents, by, id, if_match) = (app.incidents.clone(), by.clone(), id.clone(), if_match.clone());
+        let (incidents, by, id) = (app.incidents.clone(), by.clone(), id.clone());
         let change = change.clone();
         async move { incidents.edit(by, id, if_match, change, step).await }
     });

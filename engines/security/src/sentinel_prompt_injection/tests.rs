@@ -15,14 +15,14 @@ fn fires(text: &str) -> bool {
 /// The half of the labelled set that no pattern was written against. The record's `accuracy` states these figures.
 #[test]
 fn precision_and_recall_on_the_test_half() {
-    let quality = Quality::of(rows(include_str!("../../data/prompt_injection_test.tsv")), |text| fires(text));
+    let quality = Quality::of(rows(include_str!("../../data/prompt_injection_test.tsv")), fires);
     println!("q143 test half: {quality}");
     assert!(quality.precision() >= 0.9 && quality.recall() >= 0.6, "{quality}");
 }
 
 #[test]
 fn precision_and_recall_on_the_development_half() {
-    let quality = Quality::of(rows(include_str!("../../data/prompt_injection_dev.tsv")), |text| fires(text));
+    let quality = Quality::of(rows(include_str!("../../data/prompt_injection_dev.tsv")), fires);
     println!("q143 development half: {quality}");
     assert!(quality.precision() >= 0.8 && quality.recall() >= 0.7, "{quality}");
 }
@@ -107,6 +107,6 @@ fn a_canary_is_found_encoded_and_never_shown() {
 
 #[test]
 fn false_alarms_on_200_harmless_texts() {
-    let alarms: Vec<String> = crate::labelled::harmless().into_iter().filter(|text| fires(text)).collect();
+    let alarms: Vec<String> = crate::labelled::harmless().into_iter().filter(fires).collect();
     assert!(alarms.is_empty(), "{} of 200: {alarms:#?}", alarms.len());
 }
