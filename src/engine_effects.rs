@@ -183,7 +183,8 @@ impl EffectParts {
             queue.insert(task.status.name().to_owned(), json!(count + 1));
         }
         let tokens = found.iter().map(|task| task.usage.prompt + task.usage.completion).sum::<u64>();
-        let cost = found.iter().map(cost_usd).sum::<f64>();
+        // The sum of no numbers is −0.
+        let cost = found.iter().map(cost_usd).fold(0.0, |sum, cost| sum + cost);
         Ok(json!({
             "agents": found.iter().map(shown).collect::<Vec<_>>(), "queue": queue, "logs": logs,
             "totals": { "tasks": found.len(), "tokens": tokens, "cost_usd": cost },

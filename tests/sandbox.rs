@@ -168,7 +168,7 @@ async fn every_engine_works_in_the_sandbox() {
     for engine in muster_engines::all() {
         let path = format!("/api/q{}/run", engine.number);
         let (input, direct) = match (engine.nature, vector::of(engine)) {
-            (Nature::Pure | Nature::Model, Some(vector)) => (vector.input.clone(), None),
+            (Nature::Pure | Nature::Model | Nature::State, Some(vector)) => (vector.input.clone(), None),
             _ => {
                 let context = Context::with_workspace(workspace.clone()).refusing("this is a test");
                 (engine.example(), Some(engine.run(engine.example(), &context).unwrap()))

@@ -22,7 +22,7 @@ use muster_request::Request;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{caller, payload, reason, settled};
+use super::{APPROVAL, caller, header, payload, reason, settled};
 use crate::app::App;
 use crate::disaster::Disaster;
 use crate::error::HttpError;
@@ -73,7 +73,7 @@ impl DecisionFields {
 /// and without one first.
 ///
 /// # Errors
-/// Those of the command; those of [`Governance::prepare_opening`].
+/// Those of the command; those of [`Governance::prepare_opening`]; `Conflict` (`approval_mismatch`) with `Muster-Approval`.
 pub async fn opening<T, R, F>(
     app: &web::Data<App>,
     http: &HttpRequest,
@@ -86,6 +86,11 @@ where
     R: Fn(Option<ApprovalStep>) -> F,
     F: Future<Output = Result<T, Error>> + 'static,
 {
+    if header(http, &APPROVAL)?.is_some() {
+        let message = "leave Muster-Approval out: what this makes waits for an approval of its own, whose last decision \
+                       executes it";
+        return Err(HttpError(Error::new(Kind::Conflict, message).coded("approval_mismatch")));
+    }
     let error = match run(None).await {
         Ok(done) => return Ok(done),
         Err(error) => error,
