@@ -23,8 +23,10 @@ fn fenced(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once("```")?;
     let (first, body) = rest.split_once('\n')?;
     let body = if first.trim_start().starts_with(['{', '[']) { rest } else { body };
-    let body = body.split("```").next()?;
-    Some(body).filter(|body| !body.trim().is_empty())
+    // A fence ends at the begin of a line: within a text of JSON there is no line break. One that began in its own line
+    // ends in it.
+    let end = body.find("\n```").or_else(|| body.rfind("```")).unwrap_or(body.len());
+    body.get(..end).filter(|body| !body.trim().is_empty())
 }
 
 struct Reader<'a> {
