@@ -37,7 +37,7 @@ impl IncidentRegistry {
         if (action.is_end() || updates || action == Action::Reopen)
             && let Some(pending) = self.alerts.pending(&after.id)
         {
-            plan.alerts.push(withdrawn(pending, context));
+            plan.alerts.push(withdrawn(pending, "the incident changed before it was confirmed", context));
         }
         let Some(live) = live else { return Ok(()) };
         let builder = self.builder(context);
@@ -62,8 +62,9 @@ const fn occasion(action: Action) -> Option<Occasion> {
     }
 }
 
-fn withdrawn(pending: &AlertRecord, context: RequestContext<'_>) -> AlertChange {
+/// Withdraws a proposal.
+pub(super) fn withdrawn(pending: &AlertRecord, why: &str, context: RequestContext<'_>) -> AlertChange {
     let mut change = AlertChange::moved(pending, AlertState::Withdrawn, context.now, Some("alert.withdrawn"));
-    change.after.reason = Some("the incident changed before it was confirmed".to_owned());
+    change.after.reason = Some(why.to_owned());
     change
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::access::not_found;
 use super::alert_builder::{AlertBuilder, Draft, require_publishable};
+use super::alert_changes::withdrawn;
 use super::alert_texts::AlertTexts;
 use super::change::record_change;
 use super::checks::{Checks, required};
@@ -171,8 +172,7 @@ impl IncidentRegistry {
             alert.state == AlertState::PendingSecond && alert.approval_id.as_deref() == Some(approval)
         };
         let Some(pending) = self.alerts.get(id).filter(waits) else { return Plan::default() };
-        let mut change = AlertChange::moved(pending, AlertState::Withdrawn, context.now, Some("alert.withdrawn"));
-        change.after.reason = Some(why.to_owned());
+        let change = withdrawn(pending, why, context);
         let audit = AuditEntry::new(context.now, context.by.id(), "alert_withdrawn", id, json!({ "note": why }));
         Plan { alerts: vec![change], audit: vec![audit], ..Plan::default() }
     }
