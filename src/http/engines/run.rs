@@ -3,7 +3,7 @@
 use actix_web::{HttpRequest, HttpResponse, web};
 use muster_core::principal::Permission;
 use muster_core::{Error, Kind};
-use muster_engines::{Engine, Family};
+use muster_engines::{Engine, Family, Nature};
 use muster_identity::keys::Scope;
 use muster_providers::Usage;
 use muster_request::{Fields, Rejection, Request};
@@ -92,8 +92,12 @@ pub struct RunQuery {
 
 /// Returns the caller of an engine, with what its needs may use: models with the scope `chat`, tasks with the scope `agents`
 /// or the permission to read them.
-fn caller(app: &App, http: &HttpRequest) -> Result<EngineCaller, HttpError> {
+fn caller(app: &App, http: &HttpRequest, engine: &Engine) -> Result<EngineCaller, HttpError> {
     let (key, by) = (caller_of(http)?.key, acting(http)?);
+    // Most calls are of engines that need nothing.
+    if !matches!(engine.nature, Nature::Model | Nature::State) {
+        return Ok(EngineCaller::of(&by));
+    }
     let pays = || payer::spend(&app.keys, &app.live().config.budget, &key, Vec::new(), Usage::default());
     let watches = key.has(Scope::Agents) || by.may(Permission::AgentsRead) || by.may(Permission::AgentsControl);
     Ok(EngineCaller {
@@ -111,7 +115,7 @@ pub async fn run(
     app: web::Data<App>,
 ) -> Result<HttpResponse, HttpError> {
     let engine = engine_of(&number)?;
-    let caller = caller(&app, &http)?;
+    let caller = caller(&app, &http, engine)?;
     let call = EngineCall { explain: request.query.explain, ..EngineCall::new(engine, request.body.0, caller) };
     if stream::is_wanted(&http) {
         return Ok(stream::open(&app, call));
