@@ -10,6 +10,13 @@ const EXTENSION: &str = ".png";
 const PART: &str = ".part";
 /// Share of the disk that stays free: one part in this many.
 const FREE_SHARE: u64 = 20;
+/// Bytes that stay free at most: a share alone would keep 200 GB of a disk of 4 TB.
+const FREE_LIMIT: u64 = 1 << 30;
+
+/// Returns the bytes that pictures may take of a disk with `free` of `all` bytes: 5 % of it, at most 1 GiB, stay free.
+fn room(free: u64, all: u64) -> u64 {
+    free.saturating_sub((all / FREE_SHARE).min(FREE_LIMIT))
+}
 
 fn write_part(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().create_new(true).write(true).mode(0o600).open(path)?;
@@ -93,10 +100,24 @@ impl PictureFiles {
         Ok(removed)
     }
 
-    /// Returns the bytes that may still be written before less than 5 % of the disk are free.
+    /// Returns the bytes that pictures may still take of the disk.
     pub(super) fn free_bytes(&self) -> io::Result<u64> {
         let disk = rustix::fs::statvfs(&self.folder)?;
         let (free, all) = (disk.f_bavail.saturating_mul(disk.f_frsize), disk.f_blocks.saturating_mul(disk.f_frsize));
-        Ok(free.saturating_sub(all / FREE_SHARE))
+        Ok(room(free, all))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::room;
+
+    #[test]
+    fn five_percent_of_a_disk_stay_free_and_one_gib_of_a_large_one() {
+        const GIB: u64 = 1 << 30;
+        assert_eq!(room(10 * GIB, 10 * GIB), 10 * GIB - 10 * GIB / 20);
+        assert_eq!(room(GIB / 4, 10 * GIB), 0);
+        assert_eq!(room(12 * GIB, 252 * GIB), 11 * GIB);
+        assert_eq!(room(GIB - 1, 4096 * GIB), 0);
     }
 }

@@ -168,7 +168,7 @@ impl PictureState {
             return Err(full("the pictures of all owners fill the room that `images.total_mib` gives them"));
         }
         if free_bytes.is_some_and(|free| free < held.bytes.saturating_add(amount.bytes)) {
-            return Err(full("less than 5 % of the disk are free"));
+            return Err(full("of the disk, 5 % and at most 1 GiB must stay free"));
         }
         Ok(())
     }
