@@ -64,6 +64,7 @@ bench: setup-build models ## run all benchmarks: limits, actors, store, embedded
 	@$(MAKE) --no-print-directory bench-memory
 	@$(MAKE) --no-print-directory bench-retrieval
 	@$(MAKE) --no-print-directory bench-medical
+	@$(MAKE) --no-print-directory bench-governance
 	@$(MAKE) --no-print-directory bench-media
 	@$(MAKE) --no-print-directory bench-media-http
 
@@ -113,6 +114,12 @@ bench-medical: setup-build ## benchmark lookups of clinical protocols over HTTP
 	@echo "== medical"
 	@cargo build --release --quiet $(LOCKED) --bin muster --example medical_load
 	@$(PYTHON) benches/medical/run.py --target "$(TARGET)" $(BENCH_ARGS)
+
+.PHONY: bench-governance
+bench-governance: setup ## benchmark signed decisions over HTTP, and the audit log: writes, proofs, filters, verification of a million entries
+	@echo "== governance"
+	@cargo build --release --quiet $(LOCKED) --bin muster
+	@$(PYTHON) benches/governance/run.py --muster "$(TARGET)/release/muster" $(BENCH_ARGS)
 
 .PHONY: bench-media-http
 bench-media-http: setup-build models ## benchmark vision, images and translation over HTTP
