@@ -125,7 +125,7 @@ bench-governance: setup ## benchmark signed decisions over HTTP, and the audit l
 bench-media-http: setup-build models ## benchmark vision, images and translation over HTTP
 	@echo "== media over HTTP"
 	@cargo build --release --quiet $(LOCKED) --bin muster
-	@$(PYTHON) benches/media/http.py --target "$(TARGET)" $(BENCH_ARGS)
+	@$(PYTHON) benches/media/over_http.py --target "$(TARGET)" $(BENCH_ARGS)
 
 .PHONY: eval-medical
 eval-medical: setup-build ## score the medical knowledge base on the open cases and vignettes in ../shared

@@ -81,6 +81,8 @@ const ALLOWED: &[Allowed] = &[
             "muster-gateway",
             "muster-limits",
             "muster-engines",
+            // Plan and fusion of the sentinels.
+            "muster-engines-security",
             // Numbers, places and days in the text of a task.
             "muster-kernel-words",
             "crates/*",

@@ -37,8 +37,11 @@ pub use verdict::Verdict;
 
 /// Plan and fusion of q155.
 pub mod orchestrate {
+    pub use muster_engine::Finding;
+    pub use muster_engine::wire::{ToValue, Words};
+
     pub use crate::sentinel_orchestrator::fuse::{Fused, Run, Status, check_weights, fuse};
-    pub use crate::sentinel_orchestrator::plan::{Planned, SENTINELS, Sentinel, WAVES, plan};
+    pub use crate::sentinel_orchestrator::plan::{Mode, Planned, SENTINELS, Sentinel, WAVES, plan};
 }
 
 muster_engine::family!(
