@@ -61,7 +61,7 @@ impl WatchedSentinels {
         orchestration: Orchestration,
         subject: &Value,
         caller: EngineCaller,
-        notify: impl FnMut(SwarmEvent),
+        notify: impl FnMut(SwarmEvent) + Send,
     ) -> Result<Orchestrated, Error> {
         let actor = caller.actor.clone();
         let answer = self.sentinels.orchestrate(orchestration, caller, notify).await?;

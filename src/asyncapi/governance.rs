@@ -25,7 +25,7 @@ const fn audit(
     EventRow { channels: GOVERNANCE, names, summary, data: Data::Example(example, types), may_be_left_out: false }
 }
 
-pub(super) const EVENTS: [EventRow; 11] = [
+pub(super) const EVENTS: [EventRow; 12] = [
     row(
         GOVERNANCE,
         &[

@@ -173,7 +173,7 @@ impl Sentinels {
         &self,
         orchestration: Orchestration,
         caller: EngineCaller,
-        mut notify: impl FnMut(SwarmEvent),
+        mut notify: impl FnMut(SwarmEvent) + Send,
     ) -> Result<Orchestrated, Error> {
         let _place = self.places.try_acquire().map_err(|_| {
             let message = "too many subjects wait for the sentinels: try again in a second";
@@ -237,7 +237,7 @@ struct Swarm<'a> {
     /// In the order of [`SENTINELS`].
     runs: Vec<Option<Run>>,
     warnings: Vec<String>,
-    notify: &'a mut dyn FnMut(SwarmEvent),
+    notify: &'a mut (dyn FnMut(SwarmEvent) + Send),
 }
 
 impl Swarm<'_> {
