@@ -195,6 +195,21 @@ test-node: built ## test with the official OpenAI client for Node (after test-ru
 test-api: built ## test the API descriptions: valid, correct for generated calls, usable by generated clients (after test-rust)
 	@$(PYTEST) tests/api
 
+# Packages that the oracles need, apart from those of the tests.
+ORACLES := .venv-oracles
+# One package says that it needs Python 3.12, and runs on 3.11.
+NEWER := kingery-bulmash
+
+.PHONY: test-oracles
+test-oracles: setup-build ## compare the engines with packages that other people wrote; writes engines/ORACLES.md (FAMILY=stats: one family)
+	@test -x $(ORACLES)/bin/python || python3 -m venv $(ORACLES)
+	@for file in engines/oracles/requirements-*.txt; do \
+	    $(ORACLES)/bin/pip install --quiet --disable-pip-version-check --requirement <(grep -v "^$(NEWER)" "$$file"); \
+	    grep "^$(NEWER)" "$$file" | xargs -r $(ORACLES)/bin/pip install --quiet --disable-pip-version-check --ignore-requires-python; \
+	done
+	@cargo build --quiet --release $(LOCKED) --package muster-engines --example engine_lines
+	@MUSTER_LINES="$(TARGET)/release/examples/engine_lines" $(ORACLES)/bin/python engines/oracles/report.py $(FAMILY)
+
 .PHONY: fuzz
 fuzz: setup ## run each fuzz test for SECONDS=60, from a new seed
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) RUST_BACKTRACE=0 cargo test $(LOCKED) --workspace --test fuzz -- --nocapture

@@ -71,6 +71,7 @@ fn example((path, method): (String, String), key_id: &str) -> Route {
         _ if path.contains("{ch}") => path.replace("{ch}", "system"),
         // A long poll for a command or a job.
         "/api/v1/device/commands/next" | "/api/v1/device/jobs/next" => format!("{path}?wait_s=0"),
+        "/api/q{number}" => path.replace("{number}", "109"),
         _ if path.contains("{seq}") => path.replace("{seq}", "0"),
         // Any other name refers to something that does not exist: 404 is allowed.
         _ => ["{id}", "{sid}", "{key}", "{owner}", "{user}"].iter().fold(path, |path, name| path.replace(name, key_id)),

@@ -25,14 +25,10 @@ pub(super) fn all(parts: &ProbeTargets) -> Vec<Probe> {
 
 /// Checks one sentinel with its planted sample, or all with a harmless text, in turn.
 async fn look(sentinels: Sentinels, rotation: Arc<Rotation>) -> ProbeResult {
-    let at = rotation.turn(1) % (SENTINELS.len() + 1);
-    let (id, planned) = match SENTINELS.get(at) {
-        Some(sentinel) => (sentinel.id, Orchestration::planted(at, DEADLINE)),
-        None => (CLEAN, Orchestration::clean(DEADLINE)),
-    };
-    let Some(orchestration) = planned else {
-        rotation.note(id, Some(format!("{id} is not in this build")));
-        return rotation.verdict();
+    let samples = samples();
+    let at = rotation.turn(1) % samples.len().max(1);
+    let Some((id, orchestration)) = samples.into_iter().nth(at) else {
+        return ProbeResult::Unhealthy("this build has no sentinels".to_owned());
     };
     match sentinels.orchestrate(orchestration, EngineCaller::of(&By::System), |_| {}).await {
         Ok(answer) if !answer.complete && answer.warnings.is_empty() => busy(None),
@@ -52,6 +48,13 @@ async fn look(sentinels: Sentinels, rotation: Arc<Rotation>) -> ProbeResult {
             rotation.verdict()
         }
     }
+}
+
+/// What each sentinel of this build must find, and what none may.
+fn samples() -> Vec<(&'static str, Orchestration)> {
+    let planted = SENTINELS.iter().enumerate();
+    let planted = planted.filter_map(|(at, sentinel)| Some((sentinel.id, Orchestration::planted(at, DEADLINE)?)));
+    planted.chain(Orchestration::clean(DEADLINE).map(|clean| (CLEAN, clean))).collect()
 }
 
 fn busy(error: Option<&Error>) -> ProbeResult {
@@ -103,7 +106,7 @@ mod tests {
 
     #[actix_rt::test]
     async fn a_false_alarm_degrades_the_module() {
-        let looks = verdicts("warn", SENTINELS.len() + 1).await;
+        let looks = verdicts("warn", samples().len()).await;
         let (last, before) = looks.split_last().unwrap();
         assert!(before.iter().all(|look| *look == ProbeResult::Healthy), "{looks:?}");
         assert!(matches!(last, ProbeResult::Degraded(why) if why.contains("a harmless text")), "{looks:?}");

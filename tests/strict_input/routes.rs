@@ -200,7 +200,8 @@ async fn every_body_refuses_an_unknown_member_at_every_depth_before_any_effect()
             continue;
         }
         assert!(found.contains(&(Vec::new(), true)), "{at} is not described as closed");
-        let engine = operation.path.starts_with("/api/q") && operation.path.ends_with("/run");
+        let engine = ["/run", "/sentinel/orchestrate"].iter().any(|end| operation.path.ends_with(end))
+            && operation.path.starts_with("/api/q");
         for (path, closed) in found {
             let last = path.last().map_or("", String::as_str);
             if !closed {
