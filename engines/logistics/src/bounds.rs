@@ -34,12 +34,11 @@ pub(crate) fn positive(loc: &[&str], value: f64) -> Result<(), Failure> {
     if value > 0.0 { Ok(()) } else { Err(Failure::invalid(loc, "must be positive")) }
 }
 
-/// Checks a position of a list and returns it.
-pub(crate) fn position(field: &str, index: usize, lat: f64, lon: f64) -> Result<earth::LatLon, Failure> {
-    let index = index.to_string();
+/// Checks a position, which is at `loc` in the input, and returns it.
+pub(crate) fn position(loc: &[&str], lat: f64, lon: f64) -> Result<earth::LatLon, Failure> {
     for (name, value, limit) in [("lat", lat, 90.0), ("lon", lon, 180.0)] {
         if value.abs() > limit {
-            return Err(Failure::invalid(&[field, &index, name], format!("must be between -{limit} and {limit}")));
+            return Err(Failure::invalid(&[loc, &[name]].concat(), format!("must be between -{limit} and {limit}")));
         }
     }
     Ok(earth::LatLon::new(lat, lon))

@@ -141,11 +141,11 @@ impl<'a> Problem<'a> {
         let mut places = Vec::with_capacity(input.demand.len());
         for (index, place) in input.demand.iter().enumerate() {
             not_negative(["demand", &index.to_string(), "weight"], place.weight)?;
-            places.push(position("demand", index, place.lat, place.lon)?);
+            places.push(position(&["demand", &index.to_string()], place.lat, place.lon)?);
         }
         let mut distance = Vec::with_capacity(input.candidates.len());
         for (index, site) in input.candidates.iter().enumerate() {
-            let at = position("candidates", index, site.lat, site.lon)?;
+            let at = position(&["candidates", &index.to_string()], site.lat, site.lon)?;
             distance.push(places.iter().map(|place| earth::inverse(at, *place).distance / 1_000.0).collect());
         }
         Ok(Self { input, distance, radius: input.radius_km.unwrap_or(0.0) })

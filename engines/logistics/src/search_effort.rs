@@ -74,7 +74,7 @@ impl Model {
     /// Probability of detection at a coverage.
     fn pod(self, coverage: f64) -> f64 {
         match self {
-            Self::Exponential => -(-coverage).exp_m1(),
+            Self::Exponential => -libm::expm1(-coverage),
             Self::InverseCube => erf(std::f64::consts::PI.sqrt() / 2.0 * coverage),
             Self::DefiniteRange => coverage.min(1.0),
         }
@@ -83,9 +83,9 @@ impl Model {
     /// Derivative of the probability, and the largest coverage at which it exceeds `slope`.
     fn coverage_at(self, slope: f64) -> f64 {
         match self {
-            Self::Exponential => (-slope.ln()).max(0.0),
+            Self::Exponential => (-libm::log(slope)).max(0.0),
             // d/dC erf(√π C / 2) = exp(-π C² / 4).
-            Self::InverseCube => (-4.0 / std::f64::consts::PI * slope.ln()).max(0.0).sqrt(),
+            Self::InverseCube => (-4.0 / std::f64::consts::PI * libm::log(slope)).max(0.0).sqrt(),
             Self::DefiniteRange => {
                 if slope < 1.0 {
                     1.0
@@ -221,7 +221,7 @@ fn split(cells: &[Cell], model: Model, hours: f64) -> Vec<f64> {
     }
     for _ in 0..BISECTIONS {
         // On a logarithmic scale: marginal gains span many orders.
-        let middle = (low.ln() + (high.ln() - low.ln()) / 2.0).exp();
+        let middle = libm::exp(libm::log(low) + (libm::log(high) - libm::log(low)) / 2.0);
         if at(middle).iter().sum::<f64>() > hours { low = middle } else { high = middle }
     }
     let found = at(high);

@@ -147,12 +147,12 @@ fn pairs(input: &Input) -> Result<Vec<Pair>, Failure> {
     let mut places = Vec::with_capacity(input.shelters.len());
     for (index, shelter) in input.shelters.iter().enumerate() {
         count("shelters", index, "capacity", shelter.capacity)?;
-        places.push(position("shelters", index, shelter.lat, shelter.lon)?);
+        places.push(position(&["shelters", &index.to_string()], shelter.lat, shelter.lon)?);
     }
     let mut pairs = Vec::new();
     for (index, group) in input.groups.iter().enumerate() {
         count("groups", index, "people", group.people)?;
-        let at = position("groups", index, group.lat, group.lon)?;
+        let at = position(&["groups", &index.to_string()], group.lat, group.lon)?;
         for ((number, shelter), place) in input.shelters.iter().enumerate().zip(&places) {
             let features = shelter.features.as_deref().unwrap_or_default();
             let suits = group.needs.iter().flatten().all(|need| features.contains(need));

@@ -133,7 +133,7 @@ fn matrix(cost: Vec<Vec<f64>>, teams: usize, tasks: usize) -> Result<Vec<Vec<f64
 
 fn distances(teams: &[Team], tasks: &[Task], cx: &Context) -> Result<Vec<Vec<f64>>, Failure> {
     let place = |field: &str, index: usize, lat: Option<f64>, lon: Option<f64>| {
-        lat.zip(lon).map(|(lat, lon)| position(field, index, lat, lon)).transpose()
+        lat.zip(lon).map(|(lat, lon)| position(&[field, &index.to_string()], lat, lon)).transpose()
     };
     let mut places = Vec::with_capacity(tasks.len());
     for (index, task) in tasks.iter().enumerate() {
