@@ -4,9 +4,12 @@
 
 mod alert_compose;
 mod cap_alert;
+mod citation_format;
 mod entity_extract;
+mod html_extract;
 mod keyword_extract;
 mod language_detect;
+mod message_triage;
 mod near_duplicate;
 mod plain_language;
 mod readability;
@@ -18,6 +21,7 @@ mod template_render;
 mod text_diff;
 mod text_normalise;
 mod text_statistics;
+mod topic_cluster;
 
 muster_engine::family!(
     "text";
@@ -33,7 +37,11 @@ muster_engine::family!(
     177 text_normalise,
     178 plain_language,
     179 text_statistics,
+    180 topic_cluster,
+    181 message_triage,
     182 cap_alert,
     183 alert_compose,
+    184 html_extract,
     185 template_render,
+    186 citation_format,
 );
