@@ -4,7 +4,7 @@
 use muster_engine::prelude::Failure;
 
 /// Bytes of a page.
-const MAX_BYTES: usize = 2_000_000;
+const MAX_BYTES: usize = 1_000_000;
 /// Greatest nesting, and greatest product of tags and nesting.
 const MAX_DEPTH: usize = 10_000;
 const MAX_STEPS: usize = 50_000_000;

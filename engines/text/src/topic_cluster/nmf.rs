@@ -12,7 +12,7 @@ const EACH: usize = 10;
 /// Relative improvement of the error over `EACH` updates below which they end.
 const ENOUGH: f64 = 1e-5;
 /// Multiplications of a call: what bounds the updates of large inputs.
-const WORK: usize = 20_000_000_000;
+const WORK: usize = 10_000_000_000;
 const TINY: f64 = 1e-12;
 
 /// The factors, each as rows of `count` numbers.
