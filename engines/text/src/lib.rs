@@ -5,6 +5,7 @@
 mod alert_compose;
 mod cap_alert;
 mod entity_extract;
+mod geoparse;
 mod keyword_extract;
 mod language_detect;
 mod near_duplicate;
@@ -29,6 +30,7 @@ muster_engine::family!(
     172 near_duplicate,
     173 text_diff,
     174 entity_extract,
+    175 geoparse,
     176 regex_extract,
     177 text_normalise,
     178 plain_language,
