@@ -111,6 +111,7 @@ const ALLOWED: &[Allowed] = &[
     allowed("muster-kernel-earth", &["muster-kernel-numeric"]),
     allowed("muster-kernel-numeric", &[]),
     allowed("muster-kernel-schema", &[]),
+    allowed("muster-kernel-places", &["muster-kernel-earth"]),
     allowed("muster-kernel-words", &["muster-kernel-earth"]),
     allowed("muster-engines-code", FAMILY),
     allowed("muster-engines-crypto", FAMILY),

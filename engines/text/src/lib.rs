@@ -7,6 +7,7 @@ mod cap_alert;
 mod citation_format;
 mod entity_extract;
 mod html_extract;
+mod geoparse;
 mod keyword_extract;
 mod language_detect;
 mod message_triage;
@@ -33,6 +34,7 @@ muster_engine::family!(
     172 near_duplicate,
     173 text_diff,
     174 entity_extract,
+    175 geoparse,
     176 regex_extract,
     177 text_normalise,
     178 plain_language,

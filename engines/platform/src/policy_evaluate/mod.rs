@@ -80,7 +80,9 @@ fn evaluate(input: &Input, document: &str, data: &str) -> Result<Output, Failure
     engine.set_enable_coverage(true);
     engine.set_execution_timer_config(bounds::STEPS);
     bounds::guard(&mut engine)?;
-    engine.add_policy(POLICY.to_owned(), input.policy.clone()).map_err(|error| refused("policy", &error.to_string()))?;
+    engine
+        .add_policy(POLICY.to_owned(), input.policy.clone())
+        .map_err(|error| refused("policy", &error.to_string()))?;
     engine.add_data_json(data).map_err(|error| refused("data", &error.to_string()))?;
     engine.set_input_json(document).map_err(|error| refused("input", &error.to_string()))?;
     let results = engine.eval_query(input.query.clone(), false).map_err(|error| {
