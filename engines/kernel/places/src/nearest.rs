@@ -114,7 +114,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(24))]
+        #![proptest_config(ProptestConfig::with_cases(6))]
         #[test]
         fn the_tree_finds_what_a_look_at_each_place_finds(lat in -90.0..=90.0_f64, lon in -180.0..=180.0_f64, count in 1..12_usize) {
             let from = LatLon::new(lat, lon);

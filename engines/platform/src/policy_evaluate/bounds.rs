@@ -16,6 +16,36 @@ const MAX_RANGE: i64 = 100_000;
 /// Bits by which a number may be shifted to the left, less one.
 const MAX_SHIFT: i64 = 64;
 
+/// Depth of brackets. The parser reads a literal again for each reading that it may have (array, set, object, comprehension),
+/// so its time doubles with each level.
+const MAX_DEPTH: usize = 10;
+
+/// Whether brackets outside of texts and comments are nested deeper than the parser can bear.
+pub(super) fn is_too_deep(policy: &str) -> bool {
+    let mut depth = 0_usize;
+    let mut letters = policy.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '[' | '{' | '(' => depth += 1,
+            ']' | '}' | ')' => depth = depth.saturating_sub(1),
+            '#' => while letters.next().is_some_and(|letter| letter != '\n') {},
+            '`' => while letters.next().is_some_and(|letter| letter != '`') {},
+            '"' => {
+                while let Some(letter) = letters.next().filter(|letter| !matches!(letter, '"' | '\n')) {
+                    if letter == '\\' {
+                        letters.next();
+                    }
+                }
+            }
+            _ => {}
+        }
+        if depth > MAX_DEPTH {
+            return true;
+        }
+    }
+    false
+}
+
 /// The interpreter asks for the time at each step, and its limit is a duration. Its time is [`Steps`]: a nanosecond is a
 /// step, so the limit is one of steps, the same on each machine.
 pub(super) const STEPS: ExecutionTimerConfig =

@@ -50,6 +50,11 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     if input.policy.len() > MAX_POLICY || input.query.len() > MAX_POLICY {
         return Err(Failure::too_large(format!("policy and query may have {MAX_POLICY} bytes each")));
     }
+    for (name, text) in [("policy", &input.policy), ("query", &input.query)] {
+        if bounds::is_too_deep(text) {
+            return Err(Failure::invalid(&[name], "has brackets that are nested more than 10 deep"));
+        }
+    }
     let (document, data) = (input.input.to_string(), input.data.to_string());
     if document.len() + data.len() > MAX_DOCUMENTS {
         return Err(Failure::too_large(format!("input and data may have {MAX_DOCUMENTS} bytes together")));
