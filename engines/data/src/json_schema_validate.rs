@@ -1,8 +1,7 @@
 //! q109: JSON Schema validation.
 
-use serde_json::Value;
-
 use muster_engine::prelude::*;
+use muster_kernel_schema::Schema;
 
 /// Maximum number of errors per document; the rest is reported as omitted.
 const MAX_ERRORS: usize = 1_000;
@@ -30,36 +29,22 @@ struct Broken {
 }
 
 pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
-    let draft = jsonschema::Draft::default().detect(&input.schema);
-    let options = jsonschema::options().with_draft(draft).should_validate_formats(input.formats);
-    let validator = options
-        .build(&input.schema)
-        .map_err(|error| Failure::invalid(&["schema"], format!("is no JSON Schema of {draft:?}: {error}")))?;
-    let mut found = validator.iter_errors(&input.document);
-    let errors: Vec<Broken> = found
-        .by_ref()
-        .take(MAX_ERRORS)
-        .map(|error| Broken {
-            instance_path: error.instance_path().to_string(),
-            schema_path: error.schema_path().to_string(),
-            keyword: error.kind().keyword().to_owned(),
-            message: error.to_string(),
-        })
-        .collect();
-    if found.next().is_some() {
+    let schema =
+        Schema::new(&input.schema, input.formats).map_err(|error| Failure::invalid(&["schema"], error.to_string()))?;
+    let (errors, more) = schema.errors(&input.document, MAX_ERRORS);
+    if more {
         context.warn(format!("only the first {MAX_ERRORS} errors are reported"));
     }
-    Ok(Output { valid: errors.is_empty(), errors, draft: name(draft).to_owned() })
-}
-
-fn name(draft: jsonschema::Draft) -> &'static str {
-    match draft {
-        jsonschema::Draft::Draft4 => "draft-04",
-        jsonschema::Draft::Draft6 => "draft-06",
-        jsonschema::Draft::Draft7 => "draft-07",
-        jsonschema::Draft::Draft201909 => "2019-09",
-        _ => "2020-12",
-    }
+    let errors: Vec<Broken> = errors
+        .into_iter()
+        .map(|error| Broken {
+            instance_path: error.instance_path,
+            schema_path: error.schema_path,
+            keyword: error.keyword,
+            message: error.message,
+        })
+        .collect();
+    Ok(Output { valid: errors.is_empty(), errors, draft: schema.draft().to_owned() })
 }
 
 #[cfg(test)]
