@@ -155,7 +155,9 @@ class Coordinates:
         lat, lon = map(float, i["text"].split(","))
         zone, south = out["utm"]["zone"], lat < 0
         x, y = pyproj.Proj(proj="utm", zone=zone, south=south, ellps="WGS84")(lon, lat)
-        return {"utm": {"easting": x, "northing": y}, "mgrs": mgrs.MGRS().toMGRS(lat, lon)}
+        # A grid reference is cut off to whole metres; mgrs takes what lies 0.2 mm below the next one for that one.
+        near = any(abs(value - round(value)) < 1e-3 for value in (x, y))
+        return {"utm": {"easting": x, "northing": y}, "mgrs": None if near else mgrs.MGRS().toMGRS(lat, lon)}
 
 
 @oracle(8, "pygeohash, openlocationcode, h3", 0.0)
