@@ -64,6 +64,7 @@ bench: setup-build models ## run all benchmarks: limits, actors, store, embedded
 	@$(MAKE) --no-print-directory bench-memory
 	@$(MAKE) --no-print-directory bench-retrieval
 	@$(MAKE) --no-print-directory bench-medical
+	@$(MAKE) --no-print-directory bench-governance
 	@$(MAKE) --no-print-directory bench-media
 	@$(MAKE) --no-print-directory bench-media-http
 
@@ -114,11 +115,17 @@ bench-medical: setup-build ## benchmark lookups of clinical protocols over HTTP
 	@cargo build --release --quiet $(LOCKED) --bin muster --example medical_load
 	@$(PYTHON) benches/medical/run.py --target "$(TARGET)" $(BENCH_ARGS)
 
+.PHONY: bench-governance
+bench-governance: setup ## benchmark signed decisions over HTTP, and the audit log: writes, proofs, filters, verification of a million entries
+	@echo "== governance"
+	@cargo build --release --quiet $(LOCKED) --bin muster
+	@$(PYTHON) benches/governance/run.py --muster "$(TARGET)/release/muster" $(BENCH_ARGS)
+
 .PHONY: bench-media-http
 bench-media-http: setup-build models ## benchmark vision, images and translation over HTTP
 	@echo "== media over HTTP"
 	@cargo build --release --quiet $(LOCKED) --bin muster
-	@$(PYTHON) benches/media/http.py --target "$(TARGET)" $(BENCH_ARGS)
+	@$(PYTHON) benches/media/over_http.py --target "$(TARGET)" $(BENCH_ARGS)
 
 .PHONY: eval-medical
 eval-medical: setup-build ## score the medical knowledge base on the open cases and vignettes in ../shared
@@ -187,6 +194,21 @@ test-node: built ## test with the official OpenAI client for Node (after test-ru
 .PHONY: test-api
 test-api: built ## test the API descriptions: valid, correct for generated calls, usable by generated clients (after test-rust)
 	@$(PYTEST) tests/api
+
+# Packages that the oracles need, apart from those of the tests.
+ORACLES := .venv-oracles
+# One package says that it needs Python 3.12, and runs on 3.11.
+NEWER := kingery-bulmash
+
+.PHONY: test-oracles
+test-oracles: setup-build ## compare the engines with packages that other people wrote; writes engines/ORACLES.md (FAMILY=stats: one family)
+	@test -x $(ORACLES)/bin/python || python3 -m venv $(ORACLES)
+	@for file in engines/oracles/requirements-*.txt; do \
+	    $(ORACLES)/bin/pip install --quiet --disable-pip-version-check --requirement <(grep -v "^$(NEWER)" "$$file"); \
+	    grep "^$(NEWER)" "$$file" | xargs -r $(ORACLES)/bin/pip install --quiet --disable-pip-version-check --ignore-requires-python; \
+	done
+	@cargo build --quiet --release $(LOCKED) --package muster-engines --example engine_lines
+	@MUSTER_LINES="$(TARGET)/release/examples/engine_lines" $(ORACLES)/bin/python engines/oracles/report.py $(FAMILY)
 
 .PHONY: fuzz
 fuzz: setup ## run each fuzz test for SECONDS=60, from a new seed

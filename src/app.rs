@@ -281,6 +281,7 @@ impl App {
             engines: engines.clone(),
             agents: agency.agents.clone(),
             tasks: agency.tasks.clone(),
+            sentinels: agency.sentinels.sentinels.clone(),
             memory: memory.entries.clone(),
             search_index: memory.search_index(),
             medical: medical.clone(),

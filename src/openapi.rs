@@ -1,5 +1,7 @@
 //! The OpenAPI description of the server, collected from the registered operations.
 
+mod shared;
+
 use std::collections::BTreeSet;
 
 use muster_engines::Family;
@@ -123,16 +125,23 @@ pub fn document() -> Value {
     document
 }
 
+/// Returns the document as it is served: what many operations have alike stands once.
+pub fn served() -> Value {
+    let mut document = document();
+    shared::share_responses(&mut document);
+    document
+}
+
 /// Returns the part of the document with the runs of a family's engines, and the components to which they refer.
 pub fn slice(document: &Value, family: Family) -> Value {
     let mut slice = document.clone();
     let of_family = |path: &str| {
         let number = path.strip_prefix("/api/q").and_then(|rest| rest.split('/').next());
-        number.and_then(|number| number.parse().ok()).and_then(Family::of_number) == Some(family)
+        let engine = number.and_then(|number| number.parse().ok()).and_then(muster_engines::by_number);
+        engine.is_some_and(|engine| engine.family == family && path.ends_with("/run"))
     };
     if let Some(paths) = slice.get_mut("paths").and_then(Value::as_object_mut) {
-        let numbered: Vec<String> = muster_engines::all().map(|engine| engine.path()).collect();
-        paths.retain(|path, _| of_family(path) && numbered.iter().any(|known| path.trim_end_matches("/run") == known));
+        paths.retain(|path, _| of_family(path));
     }
     let paths = slice.get("paths").map(Value::to_string).unwrap_or_default();
     if let Some(schemas) = slice.pointer_mut("/components/schemas").and_then(Value::as_object_mut) {
@@ -147,6 +156,7 @@ pub fn slice(document: &Value, family: Family) -> Value {
         }
         schemas.retain(|name, _| kept.contains(name));
     }
+    shared::share_responses(&mut slice);
     slice
 }
 
@@ -201,8 +211,7 @@ mod tests {
         let slice = slice(&document, Family::Data);
         let paths: BTreeSet<&String> = slice["paths"].as_object().unwrap().keys().collect();
         let of_family = muster_engines::all().filter(|engine| engine.family == Family::Data);
-        let expected: BTreeSet<String> =
-            of_family.flat_map(|engine| [engine.path(), format!("{}/run", engine.path())]).collect();
+        let expected: BTreeSet<String> = of_family.map(|engine| format!("{}/run", engine.path())).collect();
         assert_eq!(paths, expected.iter().collect());
         let schemas = slice["components"]["schemas"].as_object().unwrap();
         for name in references(&slice.to_string()) {
@@ -235,7 +244,7 @@ mod tests {
     fn each_operation_is_described_by_the_path_that_it_is_matched_by() {
         for operation in http::operations() {
             let pattern = operation.pattern.replace(":.+}", "}");
-            let engines = pattern.contains("{number}");
+            let engines = pattern.contains("{number}/");
             let expected: Vec<String> = if engines {
                 muster_engines::all().map(|it| pattern.replace("{number}", &it.number.to_string())).collect()
             } else {

@@ -6,6 +6,7 @@ mod medical;
 mod memory;
 mod network;
 mod people;
+mod sentinels;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,6 +31,7 @@ use muster_providers::EMBEDDED_PROVIDER;
 use muster_store::{Batch, Rec, StoreHandle, Tree as StoreTree};
 use muster_tasks::agent::Agents;
 use muster_tasks::engine::Engines;
+use muster_tasks::sentinel::Sentinels;
 use muster_tasks::task::Tasks;
 
 use crate::disaster::Disaster;
@@ -60,6 +62,7 @@ pub struct ProbeTargets {
     pub engines: Engines,
     pub agents: Agents,
     pub tasks: Tasks,
+    pub sentinels: Sentinels,
     pub memory: Memory,
     pub search_index: SearchIndex,
     pub medical: Medical,
@@ -90,6 +93,7 @@ pub fn all(parts: ProbeTargets) -> Vec<Probe> {
         people::all(&parts),
         network::all(&parts),
         agents::all(&parts),
+        sentinels::all(&parts),
         memory::all(&parts.memory, &parts.search_index, &parts.clock),
         medical::all(&parts.medical, &parts.clock),
     ];

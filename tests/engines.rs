@@ -55,6 +55,19 @@ async fn the_list_is_filtered_by_family_and_words() {
     let found = ids(client.get("/api/engines?family=data&q=SCHEMA%20validat").await.json());
     assert_eq!(found, ["json-schema-validate"]);
     assert_eq!(ids(client.get("/api/engines?family=docs&q=json-schema-validate").await.json()), [""; 0]);
+    let whole = ids(client.get("/api/engines?family=medical").await.json());
+    let (mut pages, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let page = client.get(&format!("/api/engines?family=medical&limit=10&cursor={cursor}")).await.json();
+        let next = page["next_cursor"].as_str().map(str::to_owned);
+        pages.extend(ids(page));
+        let Some(next) = next else { break };
+        cursor = next;
+    }
+    assert!(whole.len() > 20 && pages == whole, "{pages:?}");
+    for wrong in ["limit=0", "limit=501", "cursor=geodesic-inverse"] {
+        assert_eq!(client.get(&format!("/api/engines?family=medical&{wrong}")).await.status, 422, "{wrong}");
+    }
     let refused = client.get("/api/engines?family=none").await;
     assert_eq!(refused.status, 422);
     assert_eq!(refused.json()["detail"][0]["loc"], json!(["query", "family"]));
@@ -130,6 +143,9 @@ async fn the_description_has_an_entity_tag_and_a_slice_for_each_family() {
         assert_eq!(again.status(), 304, "{path}");
     }
     let slice = client.get("/openapi/engines/text.json").await.json();
+    let refused = slice["paths"]["/api/q171/run"]["post"]["responses"]["422"]["$ref"].as_str().unwrap();
+    let refused = slice.pointer(refused.trim_start_matches('#')).unwrap();
+    assert!(refused["description"].is_string(), "{refused}");
     assert!(slice["paths"]["/api/q171/run"].is_object() && slice["paths"]["/api/q109/run"].is_null());
     assert_eq!(client.get("/openapi/engines/none.json").await.status, 404);
 }

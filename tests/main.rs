@@ -69,6 +69,7 @@ mod responses;
 mod routing;
 mod sandbox;
 mod scenario;
+mod sentinels;
 mod simulate;
 mod slow_providers;
 mod strict_input;

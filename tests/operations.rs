@@ -149,7 +149,7 @@ async fn every_part_of_people_the_network_and_agents_is_probed_and_well() {
         || parts.iter().chain(&["agent-registry"]).all(|part| report().modules[part].status.name() != "starting");
     crate::support::socket::wait_until("every part is probed", probed).await;
     let health = muster.client().get("/api/health").await.json();
-    assert_eq!(health["modules"], 28);
+    assert_eq!(health["modules"], 29);
     // On a busy machine five engines may take longer than a probe does.
     let engines = report().modules["engine-registry"].why.clone();
     assert!(engines.as_ref().is_none_or(|message| message.contains("busy")), "{engines:?}");

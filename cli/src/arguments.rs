@@ -73,9 +73,10 @@ pub(crate) enum Command {
         after_help = "Examples:\n  muster medical verify\n  muster medical review dvt --by \"Dr A. Example\" --on 2027-01-15"
     )]
     Medical(medical::MedicalArgs),
-    /// Run engines without a server, on JSON lines.
+    /// List and describe engines, and run them without a server, on JSON lines.
     #[command(
-        after_help = "Examples:\n  echo '{\"schema\": {}, \"document\": 1}' | muster engine run q109\n  muster engine sample q109 --count 3 | muster engine run q109 --explain"
+        visible_alias = "engines",
+        after_help = "Examples:\n  muster engine list --family hazard wind\n  muster engine describe cold-stress\n  echo '{\"schema\": {}, \"document\": 1}' | muster engine run q109\n  muster engine sample q109 --count 3 | muster engine run q109 --explain"
     )]
     Engine(engine::EngineArgs),
     /// Check settings, store, model and providers, and print how to fix each problem. The server must be stopped.

@@ -1,4 +1,4 @@
-//! `muster engine`: run engines without a server, on JSON lines.
+//! `muster engine`: list and describe engines, and run them without a server, on JSON lines.
 
 use std::io::{self, BufRead, Write};
 
@@ -13,10 +13,35 @@ pub(super) struct EngineArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum EngineCommand {
+    /// List the engines of this program: number, id, family and what each does.
+    List(EngineListArgs),
+    /// Describe an engine: its method and the source of it, where it is valid, the schemas of its input and output, an
+    /// example.
+    Describe(EngineDescribeArgs),
     /// Run an engine on each line of standard input, and print one line for each: the answer, or the failure.
     Run(EngineRunArgs),
     /// Print valid inputs, chosen at random by a seed, one a line.
     Sample(EngineSampleArgs),
+}
+
+/// Arguments of `muster engine list`.
+#[derive(Debug, clap::Args)]
+pub struct EngineListArgs {
+    /// Only engines whose id, name or summary contains all these words, in any case.
+    pub words: Vec<String>,
+    /// Only engines of this family, such as hazard.
+    #[arg(long)]
+    pub family: Option<String>,
+    /// Print a line of JSON for each.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `muster engine describe`.
+#[derive(Debug, clap::Args)]
+pub struct EngineDescribeArgs {
+    /// Number or id of the engine, such as q22 or cold-stress.
+    pub engine: String,
 }
 
 /// Arguments of `muster engine run`.
@@ -48,6 +73,8 @@ pub struct EngineSampleArgs {
 pub(super) fn run(args: EngineArgs, server: &impl LocalServer) -> Result<(), String> {
     let mut output = io::BufWriter::new(io::stdout().lock());
     let done = match args.command {
+        EngineCommand::List(args) => server.list_engines(&args, &mut output),
+        EngineCommand::Describe(args) => server.describe_engine(&args, &mut output),
         EngineCommand::Run(args) => server.run_engine(&args, &mut io::stdin().lock() as &mut dyn BufRead, &mut output),
         EngineCommand::Sample(args) => server.sample_engine(&args, &mut output),
     };

@@ -44,7 +44,7 @@ use arguments::{Cli, Command};
 
 pub use arguments::{EngineWorkerArgs, OfflineArgs, ServeArgs, Settings};
 pub use doctor::Finding;
-pub use engine::{EngineRunArgs, EngineSampleArgs};
+pub use engine::{EngineDescribeArgs, EngineListArgs, EngineRunArgs, EngineSampleArgs};
 pub use keys::KeysCommand;
 pub use local::{BackupSetup, CheckedManifest, KnownInstance, LocalServer, MissingFiles};
 pub use prompt::read_password;

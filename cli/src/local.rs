@@ -12,8 +12,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    EngineRunArgs, EngineSampleArgs, EngineWorkerArgs, Finding, KeysCommand, OfflineArgs, ServeArgs,
-    ServiceAccountsCommand, Settings, SigningCommand, TeamsCommand, UsersCommand,
+    EngineDescribeArgs, EngineListArgs, EngineRunArgs, EngineSampleArgs, EngineWorkerArgs, Finding, KeysCommand,
+    OfflineArgs, ServeArgs, ServiceAccountsCommand, Settings, SigningCommand, TeamsCommand, UsersCommand,
 };
 
 /// The server's parts that commands use inside this process. Implemented by the `muster` package.
@@ -25,6 +25,12 @@ pub trait LocalServer {
 
     /// Runs engines for a server over standard input and output.
     fn run_engines(&self, args: EngineWorkerArgs) -> Result<(), String>;
+
+    /// Runs `muster engine list`.
+    fn list_engines(&self, args: &EngineListArgs, output: &mut dyn Write) -> Result<(), String>;
+
+    /// Runs `muster engine describe`.
+    fn describe_engine(&self, args: &EngineDescribeArgs, output: &mut dyn Write) -> Result<(), String>;
 
     /// Runs an engine on each line of `input`, and writes a line for each.
     fn run_engine(&self, args: &EngineRunArgs, input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), String>;

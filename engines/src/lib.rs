@@ -13,4 +13,4 @@ pub use muster_engine::{
     Answer, Answered, ChatMessage, Context, Cost, DataSource, Engine, Explained, Failure, Family, LanguageData, Nature,
     Need, NoAnswer, Problem, ProblemKind, Progress, Step, context, grammar, sample, stack,
 };
-pub use registry::{all, by_id, by_number};
+pub use registry::{all, by_id, by_number, search};

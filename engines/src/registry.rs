@@ -56,6 +56,15 @@ pub fn by_id(id: &str) -> Option<&'static Engine> {
     all().find(|engine| engine.id == id)
 }
 
+/// Iterates over the engines of a family, or of all, whose id, name or summary contains every one of the words, in any case.
+pub fn search(family: Option<Family>, words: &str) -> impl Iterator<Item = &'static Engine> {
+    let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
+    all().filter(move |engine| {
+        let text = format!("{} {} {}", engine.id, engine.name, engine.summary).to_lowercase();
+        family.is_none_or(|family| engine.family == family) && words.iter().all(|word| text.contains(word.as_str()))
+    })
+}
+
 /// Returns the number of engines per family.
 pub fn counts() -> impl Iterator<Item = (Family, usize)> {
     Family::ALL.into_iter().map(|family| (family, all().filter(|engine| engine.family == family).count()))

@@ -3,6 +3,7 @@
 mod commands;
 pub(crate) mod control;
 mod models;
+mod sentinels;
 mod steps;
 
 use std::sync::Arc;
@@ -22,11 +23,13 @@ use muster_limits::{AdmissionPart, Admit, BucketKey, Category, Decision, Estimat
 use muster_store::StoreHandle;
 use muster_tasks::agent::{AgentExecutor, Agents, CatalogueFile};
 use muster_tasks::engine::Engines;
+use muster_tasks::sentinel::Sentinels;
 use muster_tasks::task::{Control, ControlReply, Requester, TaskOptions, Tasks};
 use serde_json::json;
 use serde_json::value::to_raw_value;
 
 pub use commands::{AgentCommands, Controls};
+pub use sentinels::WatchedSentinels;
 
 use crate::app::{StartError, failed};
 use crate::config::Config;
@@ -50,6 +53,7 @@ const SWEEP_EVERY: Duration = Duration::from_secs(300);
 pub struct AgentPlatform {
     pub agents: Agents,
     pub tasks: Tasks,
+    pub sentinels: WatchedSentinels,
     /// Number of open event streams of tasks, by key or user.
     pub(crate) streams: Arc<Counts>,
     /// The operator's files, as they were read at the start.
@@ -89,6 +93,12 @@ impl AgentPlatform {
         }
         let models = Arc::new(LiveModels::new(dependencies.live.clone(), dependencies.keys.clone()));
         let engines = Arc::new(dependencies.engines.clone());
+        let sentinels = WatchedSentinels::new(
+            Sentinels::new(Arc::clone(&engines) as _, engines.workers()),
+            Arc::clone(dependencies.store),
+            dependencies.feed.publisher(),
+            dependencies.clock.clone(),
+        );
         let executor = AgentExecutor::new(agents.clone(), engines, models, config.agents.options());
         let threads =
             StepThreads::start(config.agents.threads).map_err(|error| failed("the threads of agents")(&error))?;
@@ -108,7 +118,7 @@ impl AgentPlatform {
         // Every subscriber of task channels is authenticated.
         let streams = Counts::new(0, config.agents.streams_per_key);
         let effects = dependencies.effects.provide(dependencies.live, dependencies.keys, &tasks);
-        Ok(Self { agents, tasks, streams, files, _threads: threads, _effects: effects })
+        Ok(Self { agents, tasks, sentinels, streams, files, _threads: threads, _effects: effects })
     }
 
     /// Returns the names of the operator's files whose content differs from that at the start, which needs a restart.

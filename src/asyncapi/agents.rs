@@ -101,7 +101,7 @@ const fn passing(row: EventRow) -> EventRow {
 }
 
 /// The events of agents and their tasks, and notices of the server.
-pub(super) const EVENTS: [EventRow; 10] = [
+pub(super) const EVENTS: [EventRow; 11] = [
     row(
         TASKS,
         &["task.state"],
@@ -130,6 +130,13 @@ pub(super) const EVENTS: [EventRow; 10] = [
         step,
         || json!({ "status": of::<StepStatus>() }),
     ),
+    passing(row(
+        &["tasks:{id}"],
+        &["task.step_progress"],
+        "How far the engine of a long step has come; `total` is 0 if it is not known",
+        step_progress,
+        || json!({}),
+    )),
     passing(row(&["tasks:{id}"], &["task.delta"], "Text that the task wrote", delta, || json!({}))),
     row(&["tasks:{id}"], &["task.end"], "The task ended", end, || json!({ "status": of::<Status>() })),
     passing(row(
@@ -176,6 +183,10 @@ fn control() -> Value {
 
 fn step() -> Value {
     json!({ "task_id": "task_01J", "index": 1, "name": "complexity", "status": "succeeded", "ms": 12, "attempt": 1 })
+}
+
+fn step_progress() -> Value {
+    json!({ "task_id": "task_01J", "step": 1, "done": 4000, "total": 10000, "phase": "search" })
 }
 
 fn delta() -> Value {

@@ -25,7 +25,7 @@ const fn audit(
     EventRow { channels: GOVERNANCE, names, summary, data: Data::Example(example, types), may_be_left_out: false }
 }
 
-pub(super) const EVENTS: [EventRow; 11] = [
+pub(super) const EVENTS: [EventRow; 12] = [
     row(
         GOVERNANCE,
         &[
@@ -48,6 +48,7 @@ pub(super) const EVENTS: [EventRow; 11] = [
     row(GOVERNANCE, &["delegation.changed"], "A delegation was made or has ended", delegation),
     row(GOVERNANCE, &["policy.changed"], "Another policy is in force", policy),
     row(GOVERNANCE, &["deploy.recorded"], "Another program, or the same with other settings, runs", deploy),
+    row(GOVERNANCE, &["sentinel.critical"], "Sentinels found a subject critical, once in ten minutes", sentinel),
     audit(&["audit.checkpoint"], "Entries of the audit log were signed", checkpoint, || json!({})),
     audit(&["audit.alarm"], "The audit log differs from what was made or signed of it", alarm, || {
         let description = "Number of the entry, if it is known";
@@ -155,5 +156,17 @@ fn waiting() -> Value {
             "risk": risk(), "expires_at": { "type": "string", "format": "date-time" },
         }),
         &["id", "action", "resource", "risk", "expires_at"],
+    )
+}
+
+fn sentinel() -> Value {
+    let sentinels = json!({ "type": "array", "items": { "type": "string" }, "description": "Those that say critical" });
+    object(
+        json!({
+            "subject_sha256": text("SHA-256 of the RFC 8785 form of the subject, in hexadecimal"),
+            "score": { "type": "number", "minimum": 0, "maximum": 1 }, "sentinels": sentinels,
+            "by": text("Who had the subject examined"),
+        }),
+        &["subject_sha256", "score", "sentinels", "by"],
     )
 }

@@ -5,14 +5,14 @@ use std::io::{BufRead, Read as _, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use muster_cli::{EngineRunArgs, EngineSampleArgs};
-use muster_engines::{Context, Engine, LanguageData, Nature};
+use muster_cli::{EngineDescribeArgs, EngineListArgs, EngineRunArgs, EngineSampleArgs};
+use muster_engines::{Context, Engine, Family, LanguageData, Nature};
 use muster_models::MediaManifest;
 use muster_tasks::engine::EngineAnswer;
 use serde_json::{Value, json};
 
 use super::configuration;
-use crate::http::engines::EngineRun;
+use crate::http::engines::{EngineBody, EngineEntry, EngineRun};
 
 /// Maximum length of a line, in bytes: as of a request's largest body.
 const MAX_LINE: u64 = 8 << 20;
@@ -21,7 +21,37 @@ const MAX_LINE: u64 = 8 << 20;
 fn engine_of(name: &str) -> Result<&'static Engine, String> {
     let number = name.strip_prefix('q').unwrap_or(name).parse().ok();
     let found = number.and_then(muster_engines::by_number).or_else(|| muster_engines::by_id(name));
-    found.ok_or_else(|| format!("this program has no engine {name}: GET /api/engines of a server lists them"))
+    found.ok_or_else(|| format!("this program has no engine {name}: `muster engine list` lists them"))
+}
+
+/// Lists the engines, in columns or as lines of JSON.
+pub(super) fn list(args: &EngineListArgs, output: &mut dyn Write) -> Result<(), String> {
+    let family = match &args.family {
+        None => None,
+        Some(name) => {
+            let found = Family::ALL.into_iter().find(|family| family.name() == name);
+            let known =
+                || format!("there is no family {name}: it is one of {}", Family::ALL.map(Family::name).join(", "));
+            Some(found.ok_or_else(known)?)
+        }
+    };
+    for engine in muster_engines::search(family, &args.words.join(" ")) {
+        let line = if args.json {
+            serde_json::to_string(&EngineEntry::from(engine)).map_err(|error| error.to_string())?
+        } else {
+            let Engine { number, id, summary, .. } = *engine;
+            format!("{:<5} {id:<28} {:<10} {summary}", format!("q{number}"), engine.family.name())
+        };
+        writeln!(output, "{line}").map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+/// Describes an engine, as JSON.
+pub(super) fn describe(args: &EngineDescribeArgs, output: &mut dyn Write) -> Result<(), String> {
+    let described = EngineBody::from(engine_of(&args.engine)?);
+    let text = serde_json::to_string_pretty(&described).map_err(|error| error.to_string())?;
+    writeln!(output, "{text}").map_err(|error| error.to_string())
 }
 
 /// Runs the engine on each line; a line that is no JSON ends it.
@@ -106,6 +136,25 @@ mod tests {
         assert_eq!((&answers[1]["failure"], answers.len()), (&json!("invalid"), 2));
         assert!(run_lines("json-schema-validate", "x\n").unwrap_err().contains("line 1"));
         assert!(run_lines("q9999", "").is_err());
+    }
+
+    #[test]
+    fn engines_are_found_by_family_and_words_and_described() {
+        let listed = |family: Option<&str>, words: &[&str], json| {
+            let words = words.iter().map(|word| (*word).to_owned()).collect();
+            let mut output = Vec::new();
+            list(&EngineListArgs { words, family: family.map(str::to_owned), json }, &mut output)?;
+            Ok::<_, String>(String::from_utf8(output).unwrap())
+        };
+        let line = listed(Some("data"), &["SCHEMA", "validat"], false).unwrap();
+        assert!(line.starts_with("q109  json-schema-validate ") && line.lines().count() == 1, "{line}");
+        let entry: Value = serde_json::from_str(&listed(None, &["json-schema-validate"], true).unwrap()).unwrap();
+        assert_eq!((&entry["number"], &entry["family"]), (&json!(109), &json!("data")));
+        assert!(listed(Some("none"), &[], false).unwrap_err().contains("hazard"));
+        let mut output = Vec::new();
+        describe(&EngineDescribeArgs { engine: "q109".to_owned() }, &mut output).unwrap();
+        let described: Value = serde_json::from_slice(&output).unwrap();
+        assert!(described["input_schema"]["properties"]["document"].is_object() && described["method"].is_string());
     }
 
     #[test]

@@ -16,9 +16,9 @@ use std::sync::Arc;
 use muster_audit::{LogKeys, Verdict, VerifyOptions, newest_signed};
 use muster_backup::Header;
 use muster_cli::{
-    BackupSetup, CheckedManifest, EngineRunArgs, EngineSampleArgs, EngineWorkerArgs, Finding, KeysCommand,
-    KnownInstance, LocalServer, MissingFiles, OfflineArgs, ServeArgs, ServiceAccountsCommand, Settings, SigningCommand,
-    TeamsCommand, UsersCommand,
+    BackupSetup, CheckedManifest, EngineDescribeArgs, EngineListArgs, EngineRunArgs, EngineSampleArgs,
+    EngineWorkerArgs, Finding, KeysCommand, KnownInstance, LocalServer, MissingFiles, OfflineArgs, ServeArgs,
+    ServiceAccountsCommand, Settings, SigningCommand, TeamsCommand, UsersCommand,
 };
 use muster_clinical::{Defect, Knowledge, Problem};
 use muster_core::Clock;
@@ -47,6 +47,14 @@ impl LocalServer for Server {
         let limits = WorkerLimits { memory_mib, cpu_seconds, sandbox: sandbox.parse()?, workspace, languages };
         let programs = Programs { engines: muster_engines::by_number, jobs: crate::pictures::JOBS };
         run_worker(limits, programs, stdin(), stdout()).map_err(|error| error.to_string())
+    }
+
+    fn list_engines(&self, args: &EngineListArgs, output: &mut dyn Write) -> Result<(), String> {
+        engine::list(args, output)
+    }
+
+    fn describe_engine(&self, args: &EngineDescribeArgs, output: &mut dyn Write) -> Result<(), String> {
+        engine::describe(args, output)
     }
 
     fn run_engine(&self, args: &EngineRunArgs, input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), String> {

@@ -52,7 +52,7 @@ document.getElementById("ui"));</script></body></html>"##;
 #[utoipa::path(get, path = "/openapi.json", tag = "docs", operation_id = "get_openapi",
     responses((status = 200, description = "The OpenAPI document", body = Object), OpenErrors<Agent>))]
 pub async fn openapi(_open: Open, http: HttpRequest) -> HttpResponse {
-    static DOCUMENT: LazyLock<Document> = LazyLock::new(|| Document::of(&crate::openapi::document()));
+    static DOCUMENT: LazyLock<Document> = LazyLock::new(|| Document::of(&crate::openapi::served()));
     DOCUMENT.answer(&http)
 }
 

@@ -44,14 +44,15 @@ pub(super) fn all(parts: &ProbeTargets) -> Vec<Probe> {
     ]
 }
 
-/// Checks a few engines per probe against their test vectors. A failure counts until the engine is checked again.
-#[derive(Default)]
-struct Rotation {
+/// Checks a few things per probe, in turn. A failure counts until the thing is checked again.
+#[derive(Debug, Default)]
+pub(super) struct Rotation {
     next: AtomicUsize,
     failed: Mutex<BTreeMap<&'static str, String>>,
 }
 
 impl Rotation {
+    /// Checks engines against their test vectors.
     async fn look(&self, engines: &Engines) -> ProbeResult {
         // Engines that read the operator's folder cannot be checked with a vector.
         let pure: Vec<&'static Engine> =
@@ -59,7 +60,7 @@ impl Rotation {
         if pure.is_empty() {
             return ProbeResult::Unhealthy("there is no engine".to_owned());
         }
-        let begin = self.next.fetch_add(IN_A_LOOK, Ordering::Relaxed) % pure.len();
+        let begin = self.turn(IN_A_LOOK) % pure.len();
         let turn = pure.iter().copied().cycle().skip(begin).take(IN_A_LOOK.min(pure.len()));
         let looked = tokio::time::timeout(A_LOOK, async {
             for engine in turn {
@@ -79,15 +80,22 @@ impl Rotation {
         }
     }
 
-    fn note(&self, engine: &'static str, wrong: Option<String>) {
+    /// Returns how many were checked before, and counts those that are now.
+    pub(super) fn turn(&self, now: usize) -> usize {
+        self.next.fetch_add(now, Ordering::Relaxed)
+    }
+
+    /// Takes how the check of a thing ended: what is wrong with it, or `None`.
+    pub(super) fn note(&self, id: &'static str, wrong: Option<String>) {
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         match wrong {
-            Some(wrong) => drop(failed.insert(engine, wrong)),
-            None => drop(failed.remove(engine)),
+            Some(wrong) => drop(failed.insert(id, wrong)),
+            None => drop(failed.remove(id)),
         }
     }
 
-    fn verdict(&self) -> ProbeResult {
+    /// Degraded by one failure, unhealthy by two.
+    pub(super) fn verdict(&self) -> ProbeResult {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         let messages = || failed.values().cloned().collect::<Vec<_>>().join("; ");
         match failed.len() {

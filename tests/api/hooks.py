@@ -19,6 +19,7 @@ NAMES = {
     "/api/v1/keys/{id}": KEY_ID,
     "/api/v1/keys/{id}/rotate": KEY_ID,
     "/api/v1/governance/compliance/{id}": "AC-5",
+    "/api/q{number}": 109,
     "/api/v1/governance/audit/{seq}": 0,
     "/api/v1/governance/audit/{seq}/proof": 0,
     "/api/v1/governance/audit/log/{path}": "checkpoint",

@@ -97,7 +97,8 @@ def test_each_operation_has_a_short_summary_and_a_description(openapi):
         assert operation["description"], name
         assert operation["operationId"], name
         for status, response in operation["responses"].items():
-            assert response["description"], f"{name} {status}"
+            shared = response.get("$ref", "").removeprefix("#/components/responses/")
+            assert openapi["components"]["responses"].get(shared, response)["description"], f"{name} {status}"
 
 
 def test_tags_licence_and_server_are_described(openapi):

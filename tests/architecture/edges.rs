@@ -81,6 +81,8 @@ const ALLOWED: &[Allowed] = &[
             "muster-gateway",
             "muster-limits",
             "muster-engines",
+            // Plan and fusion of the sentinels.
+            "muster-engines-security",
             // Numbers, places and days in the text of a task.
             "muster-kernel-words",
             "crates/*",
@@ -108,6 +110,8 @@ const ALLOWED: &[Allowed] = &[
     allowed("muster-kernel-choice", &["muster-kernel-numeric"]),
     allowed("muster-kernel-earth", &["muster-kernel-numeric"]),
     allowed("muster-kernel-numeric", &[]),
+    allowed("muster-kernel-schema", &[]),
+    allowed("muster-kernel-places", &["muster-kernel-earth"]),
     allowed("muster-kernel-words", &["muster-kernel-earth"]),
     allowed("muster-engines-code", FAMILY),
     allowed("muster-engines-crypto", FAMILY),

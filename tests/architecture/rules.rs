@@ -135,6 +135,10 @@ pub(crate) const LOCKS: &[LockException] = &[
                  reported from a thread of the engine",
     },
     LockException {
+        path: "actors/tasks/src/sentinel/turns.rs",
+        reason: "a turn is returned by dropping the future that waits for it or holds it, which cannot wait for an actor",
+    },
+    LockException {
         path: "actors/tasks/src/task/slot.rs",
         reason: "a kill drops the running step's future at once, from outside the runtime that polls it",
     },

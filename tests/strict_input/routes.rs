@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::described::{Operation, objects, operations, with_member};
 use crate::support::client::{Answer, Client, answer};
 use crate::support::device::Unit;
+use crate::support::openapi::openapi;
 use crate::support::server::Muster;
 
 /// A name that resembles none.
@@ -150,7 +151,7 @@ async fn callers(muster: &Muster) -> Callers {
 async fn every_route_refuses_an_unknown_query_parameter_before_any_effect() {
     let muster = Muster::start(LIMITS);
     let callers = callers(&muster).await;
-    let api = callers.key.get("/openapi.json").await.json();
+    let api = openapi(&callers.key).await;
     let before = state(&callers.person, &callers.key).await;
     let (mut refused, mut ignored) = (0, 0);
     for operation in operations(&api) {
@@ -182,7 +183,7 @@ async fn every_route_refuses_an_unknown_query_parameter_before_any_effect() {
 async fn every_body_refuses_an_unknown_member_at_every_depth_before_any_effect() {
     let muster = Muster::start(LIMITS);
     let callers = callers(&muster).await;
-    let api = callers.key.get("/openapi.json").await.json();
+    let api = openapi(&callers.key).await;
     let before = state(&callers.person, &callers.key).await;
     let (mut refused, mut deep) = (0, 0);
     for operation in operations(&api) {
@@ -199,7 +200,8 @@ async fn every_body_refuses_an_unknown_member_at_every_depth_before_any_effect()
             continue;
         }
         assert!(found.contains(&(Vec::new(), true)), "{at} is not described as closed");
-        let engine = operation.path.starts_with("/api/q") && operation.path.ends_with("/run");
+        let engine = ["/run", "/sentinel/orchestrate"].iter().any(|end| operation.path.ends_with(end))
+            && operation.path.starts_with("/api/q");
         for (path, closed) in found {
             let last = path.last().map_or("", String::as_str);
             if !closed {

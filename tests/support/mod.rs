@@ -14,6 +14,7 @@ pub mod described;
 pub mod device;
 pub mod dialect;
 pub mod messages;
+pub mod openapi;
 pub mod process;
 pub mod refusal;
 pub mod responses;

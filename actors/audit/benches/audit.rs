@@ -1,10 +1,10 @@
-//! Figures of the audit log: `cargo bench -p muster-audit -- [ENTRIES]`. Each figure is measured once in one run; compare
-//! those of one run only.
+//! Figures of the audit log: `cargo bench -p muster-audit -- [ENTRIES [FOLDER]]`. Each figure is measured once in one run;
+//! compare those of one run only. The export and the key that verifies it are kept in the folder, if there is one.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "a benchmark may fail")]
 
 use std::io::{BufReader, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -85,7 +85,7 @@ async fn started(folder: &Path, store: &StoreHandle, tree: &Supervision) -> Audi
     audit
 }
 
-async fn reads(folder: &Path, entries: u64) {
+async fn reads(folder: &Path, entries: u64, kept: &Path) {
     let options = Options { durability: Durability::ProcessEnd, ..Options::new(folder.join("log")) };
     let store: StoreHandle = SledStore::open(options).unwrap().store;
     let begun = Instant::now();
@@ -133,7 +133,8 @@ async fn reads(folder: &Path, entries: u64) {
     println!("rare filter: p50 {:?}, p99 {:?}", percentile(&mut times, 0.5), percentile(&mut times, 0.99));
 
     let begun = Instant::now();
-    let file = folder.join("export.ndjson");
+    let file = kept.join("export.ndjson");
+    std::fs::write(kept.join("vkey"), audit.vkeys().unwrap()[0].to_string()).unwrap();
     let mut out = std::io::BufWriter::new(std::fs::File::create(&file).unwrap());
     let mut export = audit.export(0, None).await.unwrap();
     while let Some(piece) = export.next_piece().unwrap() {
@@ -150,10 +151,12 @@ async fn reads(folder: &Path, entries: u64) {
 }
 
 fn main() {
-    let entries = std::env::args().filter_map(|argument| argument.parse().ok()).next().unwrap_or(1_000_000);
+    let mut arguments = std::env::args().skip(1).filter(|argument| !argument.starts_with("--"));
+    let entries = arguments.next().map_or(1_000_000, |entries| entries.parse().unwrap());
     let home = tempfile::tempdir().unwrap();
+    let kept = arguments.next().map_or_else(|| home.path().to_owned(), PathBuf::from);
     actix_rt::System::new().block_on(async {
         writes(&home.path().join("writes")).await;
-        reads(home.path(), entries).await;
+        reads(home.path(), entries, &kept).await;
     });
 }

@@ -27,6 +27,7 @@ mod hotspot_analysis;
 mod nearest_features;
 mod polygon_measure;
 mod polygon_overlay;
+mod reverse_geocode;
 mod spatial_cluster;
 mod spatial_interpolate;
 mod terrain_analysis;
@@ -35,5 +36,5 @@ muster_engine::family!("geo";
     1 geodesic_inverse, 2 geodesic_direct, 3 polygon_measure, 4 polygon_overlay, 5 buffer_zone, 6 geofence,
     7 coordinate_convert, 8 grid_code, 9 hex_aggregate, 10 crs_transform, 11 geojson_validate, 12 geo_format_convert,
     13 geometry_simplify, 14 spatial_cluster, 15 nearest_features, 16 hotspot_analysis, 17 spatial_interpolate,
-    18 terrain_analysis, 19 flow_accumulation,
+    18 terrain_analysis, 19 flow_accumulation, 20 reverse_geocode,
 );

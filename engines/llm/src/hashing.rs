@@ -19,6 +19,11 @@ const SEED: u32 = 0x5eed;
 
 /// Returns a vector of a text with length 1; of a text without words that of zeros.
 pub(crate) fn vector(text: &str, dimensions: usize) -> Vec<f64> {
+    normalised(sum(text, dimensions))
+}
+
+/// Returns the sum of the features of a text.
+pub(crate) fn sum(text: &str, dimensions: usize) -> Vec<f64> {
     let stop = stop::of("en");
     let mut counts: BTreeMap<String, f64> = BTreeMap::new();
     for (_, word) in words(text) {
@@ -37,7 +42,7 @@ pub(crate) fn vector(text: &str, dimensions: usize) -> Vec<f64> {
             add(&mut vector, gram.iter().collect::<String>().as_bytes(), each);
         }
     }
-    normalised(vector)
+    vector
 }
 
 fn add(vector: &mut [f64], feature: &[u8], weight: f64) {

@@ -6,6 +6,7 @@ mod agent_monitor;
 mod availability_model;
 mod cron_schedule;
 mod log_patterns;
+mod policy_evaluate;
 mod slo_burn;
 
 muster_engine::family!(
@@ -14,5 +15,6 @@ muster_engine::family!(
     58 log_patterns,
     59 slo_burn,
     60 availability_model,
+    61 policy_evaluate,
     62 agent_monitor,
 );

@@ -5,6 +5,8 @@
 #![warn(missing_docs)]
 
 mod address;
+mod binary_inspect;
+mod certificate_inspect;
 mod cvss_score;
 mod decode;
 mod firewall_analyse;
@@ -17,6 +19,7 @@ mod mask;
 mod password_strength;
 mod sentinel_agent_runaway;
 mod sentinel_auth_abuse;
+mod sentinel_content_safety;
 mod sentinel_exfiltration;
 mod sentinel_flood;
 mod sentinel_integrity;
@@ -37,8 +40,11 @@ pub use verdict::Verdict;
 
 /// Plan and fusion of q155.
 pub mod orchestrate {
+    pub use muster_engine::Finding;
+    pub use muster_engine::wire::{ToValue, Words};
+
     pub use crate::sentinel_orchestrator::fuse::{Fused, Run, Status, check_weights, fuse};
-    pub use crate::sentinel_orchestrator::plan::{Planned, SENTINELS, Sentinel, WAVES, plan};
+    pub use crate::sentinel_orchestrator::plan::{Mode, Planned, SENTINELS, Sentinel, WAVES, plan};
 }
 
 muster_engine::family!(
@@ -46,14 +52,17 @@ muster_engine::family!(
     131 cvss_score,
     132 password_strength,
     133 jwt_inspect,
+    134 certificate_inspect,
     135 http_header_audit,
     136 subnet_plan,
     137 firewall_analyse,
     138 indicator_extract,
     139 sigma_match,
+    140 binary_inspect,
     141 sentinel_secrets,
     142 sentinel_pii,
     143 sentinel_prompt_injection,
+    144 sentinel_content_safety,
     145 sentinel_phishing,
     146 sentinel_web_attack,
     147 sentinel_auth_abuse,

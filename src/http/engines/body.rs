@@ -32,7 +32,7 @@ impl From<&'static Engine> for EngineEntry {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EngineList {
     pub engines: Vec<EngineEntry>,
-    /// Always null: the list has one page.
+    /// Null on the last page, and where no `limit` was given.
     pub next_cursor: Option<String>,
 }
 

@@ -4,36 +4,13 @@ use muster_engines::{Cost, Engine, Nature};
 use serde_json::{Value, json};
 use utoipa::IntoResponses;
 
-use crate::error::sets::{Agent, CallErrors, EngineErrors};
+use crate::error::sets::{Agent, EngineErrors};
 use crate::guard::Requirement;
-
-/// Returns the path of each engine's description, with its operation.
-pub(super) fn descriptions(requirement: &Requirement) -> Vec<(String, Value)> {
-    muster_engines::all().map(|engine| (engine.path(), json!({ "get": describe(engine, requirement) }))).collect()
-}
 
 /// Returns the path of each engine's run, with its operation.
 pub(super) fn runs(requirement: &Requirement) -> Vec<(String, Value)> {
     let run = |engine: &'static Engine| (format!("{}/run", engine.path()), json!({ "post": run(engine, requirement) }));
     muster_engines::all().map(run).collect()
-}
-
-fn describe(engine: &Engine, requirement: &Requirement) -> Value {
-    json!({
-        "tags": ["engines"],
-        "operationId": format!("get_q{}", engine.number),
-        "summary": format!("Describe engine q{} ({})", engine.number, engine.id),
-        "description": format!(
-            "Returns the input and output schemas of engine q{} ({}), an example input, its method and the source of \
-             the method.\n\n{}",
-            engine.number, engine.name, requirement.sentence().unwrap_or_default(),
-        ),
-        "security": requirement.security(),
-        "responses": responses::<CallErrors<Agent>>(
-            "The engine with its schemas",
-            json!({ "$ref": "#/components/schemas/EngineBody" }),
-        ),
-    })
 }
 
 fn run(engine: &Engine, requirement: &Requirement) -> Value {
@@ -82,6 +59,43 @@ fn run(engine: &Engine, requirement: &Requirement) -> Value {
         },
         "responses": responses::<EngineErrors<Agent>>("The output of the engine", output),
     })
+}
+
+/// Returns the path of the sentinels' orchestration, with its operation. Where there are none, it is not described.
+pub(super) fn orchestration(requirement: &Requirement) -> Vec<(String, Value)> {
+    let Some(engine) = muster_engines::by_number(155) else { return Vec::new() };
+    let mut output = inner(engine.output_schema());
+    if let Some(properties) = output.get_mut("properties").and_then(Value::as_object_mut) {
+        let complete = "Whether every sentinel that applies gave its answer";
+        properties.insert("complete".to_owned(), json!({ "type": "boolean", "description": complete }));
+        properties.insert("warnings".to_owned(), json!({ "type": "array", "items": { "type": "string" } }));
+    }
+    if let Some(required) = output.get_mut("required").and_then(Value::as_array_mut) {
+        required.extend([json!("complete"), json!("warnings")]);
+    }
+    let operation = json!({
+        "tags": ["engines"],
+        "operationId": "orchestrate_sentinels",
+        "summary": "Examine a subject with the sentinels",
+        "description": format!(
+            "Runs the sentinels that apply to the members of the subject, each in a process of its own and with its \
+             members only, and fuses their answers. Waves 1 (life safety, credentials), 2 (active attack) and 3 (hygiene): \
+             with `priority` the next begins when one has ended or used its share of `deadline_ms` (50, 80, 100 %); with \
+             `parallel` all begin at once; with `first-critical` none begins after a critical verdict. A sentinel without \
+             an answer by the deadline is `timeout`, and `complete` is false: then the verdict is never `clear`. A critical \
+             verdict is in the audit log and on the channel `governance`, with the SHA-256 of the subject's RFC 8785 \
+             form, once in ten minutes.\n\nWith `Accept: text/event-stream` the answer is a stream of `start` \
+             ({{sentinels}}), `finding`, `run`, then `done` (the answer) or `error`.\n\nMethod: {}\n\n{}",
+            engine.method, requirement.sentence().unwrap_or_default(),
+        ),
+        "security": requirement.security(),
+        "requestBody": {
+            "required": true,
+            "content": { "application/json": { "schema": inner(engine.input_schema()), "example": engine.example() } },
+        },
+        "responses": responses::<EngineErrors<Agent>>("The fused answer", output),
+    });
+    vec![("/api/q155/sentinel/orchestrate".to_owned(), json!({ "post": operation }))]
 }
 
 /// Removes the schema's `$schema`, which is that of the document.

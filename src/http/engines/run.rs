@@ -15,7 +15,7 @@ use super::stream;
 use crate::app::App;
 use crate::chat::payer;
 use crate::error::HttpError;
-use crate::error::sets::{Agent, ReadErrors};
+use crate::error::sets::{Agent, NotFound, ReadErrors};
 use crate::guard::{EnginesRead, EnginesRun, Guarded, Queried, SentQueried, acting, caller_of};
 
 #[derive(Debug, Request)]
@@ -26,22 +26,35 @@ pub struct EngineQuery {
     family: Option<Family>,
     /// Returns only engines whose id, name or summary contains all these words, in any case.
     q: Option<String>,
+    /// Maximum number of engines of the page; all, if it is not given.
+    #[request(range = 1..=500)]
+    limit: Option<usize>,
+    /// `next_cursor` of the previous page.
+    cursor: Option<String>,
 }
 
 /// List engines
 ///
-/// Returns the engines of this server, optionally of one family or matching words.
+/// Returns the engines of this server by family and number, optionally of one family, matching words, or in pages.
 #[utoipa::path(get, path = "/api/engines", tag = "engines", operation_id = "list_engines", params(EngineQuery),
     responses((status = 200, description = "The engines", body = EngineList), ReadErrors<Agent>))]
 pub async fn list(request: Queried<EnginesRead, EngineQuery>) -> Result<web::Json<EngineList>, HttpError> {
-    let EngineQuery { family, q } = request.query;
-    let words: Vec<String> = q.unwrap_or_default().split_whitespace().map(str::to_lowercase).collect();
-    let wanted = |engine: &&'static Engine| {
-        let text = format!("{} {} {}", engine.id, engine.name, engine.summary).to_lowercase();
-        family.is_none_or(|family| engine.family == family) && words.iter().all(|word| text.contains(word.as_str()))
+    let EngineQuery { family, q, limit, cursor } = request.query;
+    let found: Vec<_> = muster_engines::search(family, &q.unwrap_or_default()).collect();
+    let begin = match cursor.filter(|cursor| !cursor.is_empty()) {
+        None => 0,
+        Some(cursor) => match found.iter().position(|engine| engine.id == cursor) {
+            Some(last) => last + 1,
+            None => {
+                let message = "is not the `next_cursor` of a page of this list";
+                return Err(Error::field(Kind::Invalid, &["query", "cursor"], message, cursor.into()).into());
+            }
+        },
     };
-    let engines = muster_engines::all().filter(wanted).map(EngineEntry::from).collect();
-    Ok(web::Json(EngineList { engines, next_cursor: None }))
+    let end = limit.map_or(found.len(), |limit| found.len().min(begin + limit));
+    let page = found.get(begin..end).unwrap_or_default();
+    let next_cursor = page.last().filter(|_| end < found.len()).map(|last| last.id.to_owned());
+    Ok(web::Json(EngineList { engines: page.iter().copied().map(EngineEntry::from).collect(), next_cursor }))
 }
 
 fn family(fields: &mut Fields<'_>, name: &str) -> Option<Family> {
@@ -53,7 +66,13 @@ fn family(fields: &mut Fields<'_>, name: &str) -> Option<Family> {
     family
 }
 
-/// Returns one engine.
+/// Describe an engine
+///
+/// Returns the input and output schemas of an engine, an example input, its method and the source of the method.
+#[utoipa::path(get, path = "/api/q{number}", tag = "engines", operation_id = "get_engine",
+    params(("number" = u16, Path, description = "Number of the engine, 1 to 247", example = 109)),
+    responses((status = 200, description = "The engine with its schemas", body = EngineBody), ReadErrors<Agent>,
+        NotFound<Agent>))]
 pub async fn get(_guard: Guarded<EnginesRead>, number: web::Path<String>) -> Result<web::Json<EngineBody>, HttpError> {
     Ok(web::Json(EngineBody::from(engine_of(&number)?)))
 }
@@ -69,7 +88,7 @@ fn engine_of(number: &str) -> Result<&'static Engine, Error> {
 
 /// The input of an engine: any JSON value, which the engine validates itself.
 #[derive(Debug)]
-pub struct Input(Value);
+pub struct Input(pub(super) Value);
 
 impl Request for Input {
     fn read(_: &mut Fields<'_>) -> Option<Self> {

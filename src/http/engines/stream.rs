@@ -8,6 +8,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::{Bytes, BytesMut};
 use futures::future::BoxFuture;
 use futures::stream;
+use futures::{Stream, StreamExt};
 use muster_core::Error;
 use muster_engines::Engine;
 use muster_tasks::engine::{EngineAnswer, EngineCall, EngineProgress, EngineRunner as _};
@@ -47,14 +48,16 @@ pub(super) fn open(app: &web::Data<App>, call: EngineCall) -> HttpResponse {
     idle.reset();
     let answer = Some(app.engines.run(call));
     let events = Events { engine, app: app.clone(), answer, progress: Some(receiver), idle };
+    sent(stream::unfold(events, |mut events| async move { Some((events.next().await?, events)) }))
+}
+
+/// Returns the response that sends the events as they come. Dropping it drops the stream.
+pub(super) fn sent(events: impl Stream<Item = Bytes> + 'static) -> HttpResponse {
     HttpResponse::Ok()
         .content_type("text/event-stream; charset=utf-8")
         .insert_header((header::CACHE_CONTROL, "no-cache"))
         .insert_header(("x-accel-buffering", "no"))
-        .streaming(stream::unfold(events, |mut events| async move {
-            let bytes = events.next().await?;
-            Some((Ok::<_, std::convert::Infallible>(bytes), events))
-        }))
+        .streaming(events.map(Ok::<_, std::convert::Infallible>))
 }
 
 impl Events {

@@ -129,7 +129,8 @@ impl Standing {
         Err(Error::new(Kind::Unavailable, message).retry_in(Duration::from_secs(1)))
     }
 
-    fn required(&self, need: Need) -> Error {
+    /// Returns the refusal that names what is needed, at the risk and for the roles of the action's rule.
+    pub fn required(&self, need: Need) -> Error {
         let rule = self.rule(need.action);
         need.at_least(rule.risk).required(&rule.roles)
     }

@@ -170,8 +170,12 @@ impl IncidentActor {
         };
         match (step, release::need(alert)) {
             (Some(step), _) => step.decides(approval).map(Decided::Decision),
-            (None, Some(need)) => Err(need.required(&self.options.standing.get().rule(need.action).roles)),
-            (None, None) => Ok(Decided::Other(None)),
+            (None, Some(need)) => Err(self.options.standing.get().required(need)),
+            (None, None) => {
+                let message =
+                    "the proposal waits for an approval that nothing names any more: withdraw it and propose anew";
+                Err(Error::new(Kind::Conflict, message).coded("state_conflict"))
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::sync::watch;
 
 use super::agents::{Agent, Agents};
 use super::failure::{self, PARAMS_MISSING, broken};
@@ -15,7 +16,7 @@ use super::models::Models;
 use super::parameter::{Accepted, accept, complete};
 use super::steer::{SteeredParams, changes, fitting, steered_params};
 use super::{files, fill, needs, plan, writeup};
-use crate::engine::{EngineCall, EngineCaller, EngineRunner};
+use crate::engine::{EngineAnswer, EngineCall, EngineCaller, EngineProgress, EngineRunner};
 use crate::task::{
     Admission, Level, NextAction, StepError, StepKind, StepOutput, StepRequest, StepSink, StepSpec, TaskExecutor,
     TaskView, Usage, Waiting,
@@ -269,6 +270,19 @@ impl AgentExecutor {
         }
     }
 
+    /// Runs an engine, and passes on how far it has come.
+    async fn watched(&self, call: EngineCall, sink: &StepSink) -> Result<EngineAnswer, Error> {
+        let (sender, mut progress) = watch::channel(EngineProgress::default());
+        let mut answer = self.engines.run(EngineCall { progress: Some(Arc::new(sender)), ..call });
+        loop {
+            tokio::select! {
+                biased;
+                answer = &mut answer => return answer,
+                Ok(()) = progress.changed() => sink.progress(&progress.borrow_and_update()),
+            }
+        }
+    }
+
     async fn run_engine(
         &self,
         call: EngineCall,
@@ -278,7 +292,7 @@ impl AgentExecutor {
         let (engine, label) = (call.engine, format!("q{} {}", call.engine.number, call.engine.id));
         let input_sha256 = digest(&call.input);
         sink.log(Level::Info, &format!("{} calls engine {label}", origin.name));
-        match self.engines.run(call).await {
+        match self.watched(call, sink).await {
             Ok(answer) => {
                 answer.warnings.iter().for_each(|warning| sink.log(Level::Warn, &format!("{label}: {warning}")));
                 sink.log(Level::Info, &format!("engine {label} took {} ms", answer.took.as_millis()));

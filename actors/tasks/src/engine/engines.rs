@@ -73,6 +73,11 @@ impl Engines {
         self.pool.up().await;
     }
 
+    /// Returns the maximum number of processes.
+    pub fn workers(&self) -> usize {
+        self.options.workers
+    }
+
     /// Returns which restrictions are in force in the processes, as found at the start.
     pub fn sandbox(&self) -> &SandboxStatus {
         &self.sandbox

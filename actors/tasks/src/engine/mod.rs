@@ -24,6 +24,8 @@ pub use effects::{Effects, NoEffects};
 pub use engines::{EngineStats, Engines};
 pub use job::{Job, JobCall};
 pub use options::{EngineOptions, Worker};
+pub(crate) use runner::refusal;
 pub use runner::{EngineAnswer, EngineCall, EngineCaller, EngineProgress, EngineRunner};
 pub use sandbox::{SandboxMode, SandboxStatus};
+pub(crate) use state::FairQueue;
 pub use worker::{LanguageFiles, Programs, WorkerLimits, run_worker};

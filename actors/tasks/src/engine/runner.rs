@@ -103,7 +103,7 @@ pub trait EngineRunner: Send + Sync + std::fmt::Debug {
 }
 
 /// Converts an engine's failure into an error.
-pub(super) fn refusal(failure: Failure) -> Error {
+pub(crate) fn refusal(failure: Failure) -> Error {
     let message = failure.to_string();
     match failure {
         Failure::Invalid { problems } => {

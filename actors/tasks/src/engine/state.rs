@@ -26,7 +26,7 @@ type Place = (usize, u64, Arc<str>);
 
 /// The waiting calls and the slots. Each operation takes time logarithmic in the number of principals and calls.
 #[derive(Debug)]
-pub(super) struct FairQueue {
+pub(crate) struct FairQueue {
     slots: usize,
     per_principal: usize,
     running: usize,
@@ -40,7 +40,7 @@ pub(super) struct FairQueue {
 }
 
 impl FairQueue {
-    pub(super) fn new(slots: usize, per_principal: usize) -> Self {
+    pub(crate) fn new(slots: usize, per_principal: usize) -> Self {
         Self {
             slots: slots.max(1),
             per_principal: per_principal.max(1),
@@ -53,12 +53,12 @@ impl FairQueue {
     }
 
     /// Returns the number of waiting calls of a principal.
-    pub(super) fn waiting_of(&self, principal: &str) -> usize {
+    pub(crate) fn waiting_of(&self, principal: &str) -> usize {
         self.principals.get(principal).map_or(0, |calls| calls.waiting.len())
     }
 
     /// Adds a call; returns its number.
-    pub(super) fn push(&mut self, principal: &Arc<str>) -> u64 {
+    pub(crate) fn push(&mut self, principal: &Arc<str>) -> u64 {
         let number = self.event();
         self.change(principal, |calls| {
             if calls.running == 0 && calls.waiting.is_empty() {
@@ -71,7 +71,7 @@ impl FairQueue {
     }
 
     /// Removes a waiting call; returns whether it was waiting.
-    pub(super) fn remove(&mut self, number: u64) -> bool {
+    pub(crate) fn remove(&mut self, number: u64) -> bool {
         let Some(principal) = self.waiting.remove(&number) else { return false };
         self.change(&principal, |calls| {
             calls.waiting.remove(&number);
@@ -80,7 +80,7 @@ impl FairQueue {
     }
 
     /// Assigns a slot to the next call, if both exist; returns its number.
-    pub(super) fn start_next(&mut self) -> Option<u64> {
+    pub(crate) fn start_next(&mut self) -> Option<u64> {
         if self.running >= self.slots {
             return None;
         }
@@ -98,7 +98,7 @@ impl FairQueue {
     }
 
     /// Releases the slot of a call that was started.
-    pub(super) fn finish(&mut self, principal: &Arc<str>) {
+    pub(crate) fn finish(&mut self, principal: &Arc<str>) {
         self.running = self.running.saturating_sub(1);
         self.change(principal, |calls| calls.running = calls.running.saturating_sub(1));
     }

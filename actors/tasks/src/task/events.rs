@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::record::{JournalEntry, TaskRecord};
 use super::step_output::{StepOutputBuffer, UnpublishedOutput};
+use crate::engine::EngineProgress;
 use muster_core::Millis;
 use muster_core::event::{Event, EventAttributes};
 
@@ -45,10 +46,14 @@ pub(super) fn progress(record: &TaskRecord, owner: &Arc<str>, now: Millis) -> Ev
 
 /// Returns the events for output of a task's steps.
 pub(super) fn unpublished(buffer: &StepOutputBuffer, unpublished: UnpublishedOutput, now: Millis) -> Vec<Event> {
-    let mut events = Vec::with_capacity(unpublished.lines.len() + 1);
+    let mut events = Vec::with_capacity(unpublished.lines.len() + 2);
     if !unpublished.delta.is_empty() {
         let data = json!({ "task_id": &*buffer.id, "text": unpublished.delta });
         events.push(Event::new("task.delta", now, vec![channel(&buffer.id)], &data));
+    }
+    if let Some((step, EngineProgress { done, total, phase })) = unpublished.progress {
+        let data = json!({ "task_id": &*buffer.id, "step": step, "done": done, "total": total, "phase": phase });
+        events.push(Event::new("task.step_progress", now, vec![channel(&buffer.id)], &data));
     }
     let logs = format!("tasks:{}:logs", buffer.id);
     for line in unpublished.lines {

@@ -9,6 +9,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::record::{Owner, StepKind, Usage, Waiting};
+use crate::engine::EngineProgress;
 use muster_core::{Error, Millis};
 
 /// Plans and executes the steps of tasks. An implementation keeps no state about tasks: it is passed everything it
@@ -192,6 +193,8 @@ pub enum StepEvent<'a> {
     Log(Level, &'a str),
     /// Streamed model output: kept as `partial` if the step is aborted.
     Delta(&'a str),
+    /// How far the step's engine has come; the latest replaces those before it.
+    Progress(&'a EngineProgress),
 }
 
 impl StepSink {
@@ -208,6 +211,11 @@ impl StepSink {
     /// Adds text of a model to the streamed output.
     pub fn delta(&self, text: &str) {
         (self.emit)(StepEvent::Delta(text));
+    }
+
+    /// Says how far the step's engine has come.
+    pub fn progress(&self, progress: &EngineProgress) {
+        (self.emit)(StepEvent::Progress(progress));
     }
 }
 

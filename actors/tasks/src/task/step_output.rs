@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::executor::{Level, StepEvent};
+use crate::engine::EngineProgress;
 use muster_core::Millis;
 
 /// Maximum number of lines kept per task: the newest.
@@ -42,6 +43,8 @@ pub struct LogLine {
 pub(super) struct UnpublishedOutput {
     pub(super) delta: String,
     pub(super) lines: Vec<LogLine>,
+    /// The step, and how far its engine has come.
+    pub(super) progress: Option<(u32, EngineProgress)>,
 }
 
 #[derive(Debug, Default)]
@@ -55,6 +58,8 @@ struct BufferState {
     partial: String,
     /// Number of bytes of `partial` that were published.
     partial_published: usize,
+    /// The latest progress of the step, if it was not published.
+    progress: Option<EngineProgress>,
     /// Whether the task is in the list of those with unpublished output.
     listed: bool,
 }
@@ -84,6 +89,7 @@ impl StepOutputBuffer {
         state.open = true;
         state.partial.clear();
         state.partial_published = 0;
+        state.progress = None;
     }
 
     /// Ends the attempt; returns its partial text. Later output is ignored.
@@ -103,7 +109,8 @@ impl StepOutputBuffer {
             usize::try_from(state.last - state.published_count).unwrap_or(usize::MAX).min(MAX_PUBLISHED);
         let lines = state.lines.range(state.lines.len().saturating_sub(unpublished_lines)..).cloned().collect();
         state.published_count = state.last;
-        UnpublishedOutput { delta, lines }
+        let progress = state.progress.take().map(|progress| (state.step, progress));
+        UnpublishedOutput { delta, lines, progress }
     }
 
     /// Returns at most `limit` lines after the one with this number.
@@ -124,6 +131,7 @@ impl StepOutputBuffer {
                 state.partial.push_str(cut(text, left));
             }
             StepEvent::Log(level, text) => state.line(level, cut(text, MAX_LINE), now),
+            StepEvent::Progress(progress) => state.progress = Some(progress.clone()),
         }
         !std::mem::replace(&mut state.listed, true)
     }
@@ -240,6 +248,21 @@ mod tests {
         assert_eq!(buffer.unpublished().delta, partial, "the remaining text is published");
         buffer.open(1);
         assert_eq!(buffer.close(), "");
+    }
+
+    #[test]
+    fn the_latest_progress_is_published_once_and_not_that_of_an_attempt_before() {
+        let (buffers, buffer) = buffer();
+        let progress = |done| EngineProgress { done, total: 9, phase: "search".to_owned() };
+        for done in 1..4 {
+            buffers.add(&buffer, StepEvent::Progress(&progress(done)), Millis(0));
+        }
+        assert_eq!(buffers.listed(10).len(), 1);
+        assert_eq!(buffer.unpublished().progress, Some((0, progress(3))));
+        assert_eq!(buffer.unpublished().progress, None);
+        buffers.add(&buffer, StepEvent::Progress(&progress(4)), Millis(0));
+        buffer.open(1);
+        assert_eq!(buffer.unpublished().progress, None);
     }
 
     #[test]

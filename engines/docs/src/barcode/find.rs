@@ -1,5 +1,7 @@
 //! Finding QR codes in pictures.
 
+use std::collections::BTreeSet;
+
 use muster_engine::prelude::*;
 use muster_engine::stack;
 use muster_media::Rgb;
@@ -10,8 +12,10 @@ use crate::picture;
 
 /// Longest sides at which a picture is searched, one after another: noise and moiré vanish in smaller ones.
 const SIDES: [u32; 3] = [1_600, 800, 400];
-/// Most shapes like the corner of a code. The search compares each with each.
-const MAX_CORNERS: usize = 150;
+/// Most corner marks: three for each of twenty codes. The search compares each with each.
+const MAX_CORNERS: usize = 60;
+/// Most rows of pixels that are like the middle of a corner mark. For each the search fills what is around it with a colour.
+const MAX_MATCHES: usize = 5_000;
 const STACK: usize = 16 << 20;
 
 /// Returns the version of the first code, and the codes from top to bottom.
@@ -22,7 +26,7 @@ pub(super) fn codes(bytes: &[u8], cx: &Context) -> Result<(Option<usize>, Vec<Co
     for side in SIDES {
         let small = if side == SIDES[0] { largest.clone() } else { halved(&largest, side) };
         let bitmap = Bitmap::of(&small);
-        if bitmap.corners() > MAX_CORNERS {
+        if bitmap.is_crowded() {
             crowded = true;
             continue;
         }
@@ -38,7 +42,7 @@ pub(super) fn codes(bytes: &[u8], cx: &Context) -> Result<(Option<usize>, Vec<Co
         }
     }
     cx.warn(if crowded {
-        "not_found: no code was found, and the picture has many shapes like corners of codes: cut it to the code"
+        "not_found: no code was found, and the picture has many shapes like the corners of codes: cut it to the code"
     } else {
         "not_found: no code was found"
     });
@@ -146,38 +150,157 @@ impl Bitmap {
         x < self.width && self.dark.get(y * self.width + x).copied().unwrap_or(false)
     }
 
-    /// Counts shapes whose rows are dark and light as 1:1:3:1:1, by rows that lie on one another.
-    fn corners(&self) -> usize {
-        let mut open: Vec<(usize, usize)> = Vec::new();
-        let mut count = 0;
-        for y in 0..self.height {
-            let mut here = Vec::new();
-            let mut runs: [usize; 5] = [0; 5];
-            let mut begin = 0;
-            for x in 0..=self.width {
-                let dark = x < self.width && self.is_dark(x, y);
-                let was_dark = begin < self.width && self.is_dark(begin, y);
-                if x < self.width && dark == was_dark {
+    fn dark_runs(&self, y: usize) -> Vec<Run> {
+        let mut runs = Vec::new();
+        let mut x = 0;
+        while x < self.width {
+            let length = (x..self.width).take_while(|at| self.is_dark(*at, y)).count();
+            if length > 0 {
+                runs.push(Run { begin: x, end: x + length });
+            }
+            x += length.max(1);
+        }
+        runs
+    }
+
+    /// Whether the search would take too long.
+    fn is_crowded(&self) -> bool {
+        let rows: Vec<Vec<Run>> = (0..self.height).map(|y| self.dark_runs(y)).collect();
+        let mut regions = Regions::of(&rows);
+        let (mut first, mut matches) = (0, 0);
+        let mut corners = BTreeSet::new();
+        for runs in &rows {
+            for (at, window) in runs.windows(3).enumerate() {
+                let [left, stone, right] = window else { continue };
+                if !is_corner([
+                    left.end - left.begin,
+                    stone.begin - left.end,
+                    stone.end - stone.begin,
+                    right.begin - stone.end,
+                    right.end - right.begin,
+                ]) {
                     continue;
                 }
-                runs.rotate_left(1);
-                runs[4] = x - begin;
-                if was_dark && x > begin && is_corner(runs) {
-                    let end = x - runs[4] - runs[3];
-                    here.push((end - runs[2], end));
+                matches += 1;
+                let at = first + at;
+                let (ring, inner) = (regions.root(at), regions.root(at + 1));
+                let share = regions.area(inner) * 100 / regions.area(ring).max(1);
+                if ring == regions.root(at + 2) && ring != inner && (11..70).contains(&share) {
+                    corners.insert(ring);
                 }
-                begin = x;
             }
-            count += here.iter().filter(|(from, to)| !open.iter().any(|(a, b)| a < to && from < b)).count();
-            open = here;
+            first += runs.len();
         }
-        count
+        matches > MAX_MATCHES || corners.len() > MAX_CORNERS
     }
 }
 
-/// With three quarters of a module of tolerance, as the search has.
-fn is_corner([a, b, c, d, e]: [usize; 5]) -> bool {
-    let unit = (a + b + d + e) as f64 / 4.0;
-    let near = |run: usize, modules: f64| (run as f64 - modules * unit).abs() <= modules * unit * 0.75;
-    a > 0 && near(a, 1.0) && near(b, 1.0) && near(c, 3.0) && near(d, 1.0) && near(e, 1.0)
+/// Dark pixels of a row, from the first to behind the last.
+struct Run {
+    begin: usize,
+    end: usize,
+}
+
+/// Runs that touch one another, above and below, as sets with a number: that of a run in the order of rows.
+struct Regions {
+    parents: Vec<usize>,
+    areas: Vec<usize>,
+}
+
+impl Regions {
+    fn of(rows: &[Vec<Run>]) -> Self {
+        let areas: Vec<usize> = rows.iter().flatten().map(|run| run.end - run.begin).collect();
+        let mut regions = Self { parents: (0..areas.len()).collect(), areas };
+        let mut first = 0;
+        for (upper, lower) in rows.iter().zip(rows.iter().skip(1)) {
+            let (mut above, mut below) = (0, 0);
+            while let (Some(a), Some(b)) = (upper.get(above), lower.get(below)) {
+                if a.begin < b.end && b.begin < a.end {
+                    regions.join(first + above, first + upper.len() + below);
+                }
+                if a.end < b.end {
+                    above += 1;
+                } else {
+                    below += 1;
+                }
+            }
+            first += upper.len();
+        }
+        regions
+    }
+
+    fn parent(&self, run: usize) -> usize {
+        self.parents.get(run).copied().unwrap_or(run)
+    }
+
+    /// The set of a run; halves the way there.
+    fn root(&mut self, mut run: usize) -> usize {
+        while self.parent(run) != run {
+            let above = self.parent(self.parent(run));
+            if let Some(parent) = self.parents.get_mut(run) {
+                *parent = above;
+            }
+            run = above;
+        }
+        run
+    }
+
+    fn area(&self, root: usize) -> usize {
+        self.areas.get(root).copied().unwrap_or(0)
+    }
+
+    fn join(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.root(a), self.root(b));
+        if a == b {
+            return;
+        }
+        // The smaller joins the larger: ways stay short.
+        let (small, large) = if self.area(a) < self.area(b) { (a, b) } else { (b, a) };
+        let area = self.area(small);
+        if let Some(parent) = self.parents.get_mut(small) {
+            *parent = large;
+        }
+        if let Some(total) = self.areas.get_mut(large) {
+            *total += area;
+        }
+    }
+}
+
+/// 1:1:3:1:1 with the tolerance and the rounding of the search.
+fn is_corner(runs: [usize; 5]) -> bool {
+    let [a, b, _, d, e] = runs;
+    let unit = (a + b + d + e) / 4;
+    let slack = unit * 3 / 4;
+    let near = |(run, modules): (usize, usize)| run + slack >= modules * unit && run <= modules * unit + slack;
+    runs.into_iter().zip([1, 1, 3, 1, 1]).all(near)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bitmap(rows: &[&str]) -> Bitmap {
+        let dark = rows.iter().flat_map(|row| row.chars().map(|c| c == '#')).collect();
+        Bitmap { width: rows[0].len(), height: rows.len(), dark }
+    }
+
+    /// `count` marks in a row.
+    fn marks(count: usize) -> Bitmap {
+        let mark = ["####### ", "#     # ", "# ### # ", "# ### # ", "# ### # ", "#     # ", "####### "];
+        let rows: Vec<String> = mark.iter().map(|row| row.repeat(count)).collect();
+        bitmap(&rows.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn marks_are_counted_once() {
+        assert!(!marks(MAX_CORNERS).is_crowded());
+        assert!(marks(MAX_CORNERS + 1).is_crowded());
+    }
+
+    #[test]
+    fn rows_of_stripes_are_no_marks_until_there_are_many() {
+        let stripes = |rows: usize| bitmap(&vec!["# # ### # # "; rows]);
+        assert!(!stripes(MAX_MATCHES).is_crowded());
+        assert!(stripes(MAX_MATCHES + 1).is_crowded());
+    }
 }

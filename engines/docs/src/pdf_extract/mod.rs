@@ -47,7 +47,8 @@ struct Page {
 #[derive(Output)]
 struct Heading {
     title: String,
-    page: Option<u32>,
+    /// 0 where no page is found that it leads to.
+    page: u32,
 }
 
 /// Reads text and structure.

@@ -79,7 +79,8 @@ pub(super) fn outline(document: &Document, pages: &BTreeMap<u32, ObjectId>) -> V
         }
         let Ok(item) = document.get_dictionary(id) else { continue };
         if let Some(title) = item.get_deref(b"Title", document).ok().and_then(text) {
-            found.push(Heading { title, page: target(document, item).and_then(|page| numbers.get(&page).copied()) });
+            let page = target(document, item).and_then(|page| numbers.get(&page).copied()).unwrap_or(0);
+            found.push(Heading { title, page });
         }
         open.extend(item.get(b"Next").and_then(Object::as_reference));
         if open.len() <= MAX_DEPTH {

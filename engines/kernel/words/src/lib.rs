@@ -2,6 +2,7 @@
 
 #![warn(missing_docs)]
 
+pub mod bayes;
 pub mod facts;
 pub mod quantities;
 pub mod stop;

@@ -1,6 +1,7 @@
 //! Sentences of an answer against sentences of sources.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 
 use muster_kernel_words::facts::{self, Clock, Value};
 use muster_kernel_words::stop;
@@ -50,6 +51,8 @@ pub(crate) struct Checked {
     pub(crate) status: Status,
     /// Id of the source that is nearest; empty if no word is common.
     pub(crate) source: String,
+    /// The first sentence of the passage that is nearest, as bytes of its source.
+    pub(crate) nearest: Option<(usize, Range<usize>)>,
     pub(crate) score: f64,
     /// Numbers that no source has.
     pub(crate) missing: Vec<String>,
@@ -58,6 +61,8 @@ pub(crate) struct Checked {
 /// A sentence, or two that follow each other, of a source.
 struct Passage {
     source: usize,
+    /// Its first sentence.
+    first: Range<usize>,
     terms: BTreeSet<String>,
     text: String,
 }
@@ -93,17 +98,40 @@ pub(crate) fn check(answer: &str, sources: &[Text<'_>]) -> Result<Vec<Checked>, 
     Ok(claims.into_iter().map(|claim| checked(claim, sources, &passages, &idf, &numbers)).collect())
 }
 
+/// Share of the claims that are supported; 0 without claims.
+pub(crate) fn support(checked: &[Checked]) -> f64 {
+    let supported = checked.iter().filter(|claim| claim.status == Status::Supported).count();
+    if checked.is_empty() { 0.0 } else { supported as f64 / checked.len() as f64 }
+}
+
+/// The numbers that no source has.
+pub(crate) fn missing(checked: &[Checked]) -> Vec<String> {
+    checked.iter().flat_map(|claim| claim.missing.clone()).collect()
+}
+
+/// Whether an answer is grounded: it has claims, none is contradicted, no number is missing, and enough are supported.
+pub(crate) fn accepted(checked: &[Checked], minimum_support: f64) -> bool {
+    !checked.is_empty()
+        && checked.iter().all(|claim| claim.status != Status::Contradicted && claim.missing.is_empty())
+        && support(checked) >= minimum_support
+}
+
 fn passages(sources: &[Text<'_>]) -> Vec<Passage> {
     let mut found = Vec::new();
     for (source, text) in sources.iter().enumerate() {
         let language = detect(text.text, Language::English);
         let ranges = sentences(text.text);
-        let one = |text: &str| Passage { source, terms: terms(text, language), text: text.to_owned() };
+        let one = |first: &Range<usize>, text: &str| Passage {
+            source,
+            first: first.clone(),
+            terms: terms(text, language),
+            text: text.to_owned(),
+        };
         for (at, range) in ranges.iter().enumerate() {
-            found.extend(text.text.get(range.clone()).map(one));
+            found.extend(text.text.get(range.clone()).map(|text| one(range, text)));
             // A claim may join what the source says in two sentences.
             if let Some(next) = ranges.get(at + 1) {
-                found.extend(text.text.get(range.start..next.end).map(one));
+                found.extend(text.text.get(range.start..next.end).map(|text| one(range, text)));
             }
         }
     }
@@ -150,6 +178,7 @@ fn checked(
             text: claim.to_owned(),
             status: Status::Unsupported,
             source: String::new(),
+            nearest: None,
             score: 0.0,
             missing,
         };
@@ -164,7 +193,8 @@ fn checked(
         () => Status::Unsupported,
     };
     let source = sources.get(passage.source).map(|source| source.id.to_owned()).unwrap_or_default();
-    Checked { text: claim.to_owned(), status, source, score, missing }
+    let nearest = Some((passage.source, passage.first.clone()));
+    Checked { text: claim.to_owned(), status, source, nearest, score, missing }
 }
 
 /// Whether a sentence has an odd number of negations.

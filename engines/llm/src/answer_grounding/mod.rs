@@ -5,6 +5,7 @@ pub(crate) mod repair;
 #[cfg(test)]
 mod tests;
 
+use muster_kernel_schema::Schema;
 use muster_kernel_words::tokens::{fold, words};
 
 use muster_engine::prelude::*;
@@ -70,18 +71,15 @@ pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
     if sources.is_empty() {
         context.warn("no_sources: nothing can be supported; only the schema and banned phrases were checked");
     }
-    let supported = checked.iter().filter(|claim| claim.status == Status::Supported).count();
-    let support = if checked.is_empty() { 0.0 } else { supported as f64 / checked.len() as f64 };
-    let numbers_missing: Vec<String> = checked.iter().flat_map(|claim| claim.missing.clone()).collect();
+    let (support, numbers_missing) = (claims::support(&checked), claims::missing(&checked));
     let banned = found_banned(&answer, &banned);
     for phrase in &banned {
         context.warn(format!("banned: the answer has {phrase:?}"));
     }
-    let contradicted = checked.iter().any(|claim| claim.status == Status::Contradicted);
     // Without sources a schema is all that an answer can be held to; an answer without both is not accepted.
     let grounded = match sources.is_empty() {
         true => schema.is_some(),
-        false => !contradicted && numbers_missing.is_empty() && !checked.is_empty() && support >= minimum_support,
+        false => claims::accepted(&checked, minimum_support),
     };
     Ok(Output {
         accepted: grounded && schema_errors.is_empty() && banned.is_empty(),
@@ -98,13 +96,12 @@ pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
 
 /// The answer as JSON, repaired where it must be, and how it differs from the schema.
 fn structured(answer: &str, schema: &Value) -> Result<(Option<Value>, Vec<String>), Failure> {
-    let validator = jsonschema::validator_for(schema)
-        .map_err(|error| Failure::invalid(&["schema"], format!("is no JSON Schema: {error}")))?;
+    let schema = Schema::new(schema, false).map_err(|error| Failure::invalid(&["schema"], error.to_string()))?;
     let Some(value) = repair::json(answer) else {
         return Ok((None, vec!["the answer holds no JSON".to_owned()]));
     };
-    let errors = validator.iter_errors(&value).take(MAX_ERRORS);
-    let errors = errors.map(|error| format!("{}: {error}", error.instance_path())).collect();
+    let (errors, _) = schema.errors(&value, MAX_ERRORS);
+    let errors = errors.into_iter().map(|error| format!("{}: {}", error.instance_path, error.message)).collect();
     Ok((Some(value), errors))
 }
 

@@ -11,13 +11,11 @@ use std::time::Duration;
 use muster_engine::prelude::*;
 
 use self::fuse::{Run, Status, fuse};
-use self::plan::{Planned, WAVES, plan};
+use self::plan::{Mode, Planned, WAVES, plan};
 use crate::verdict::{Verdict, listed};
 
 /// Findings that are listed.
 const MAX_LISTED: usize = 1_000;
-/// Share of the deadline that has passed when a wave ends, in percent.
-const SHARES: [u128; WAVES as usize] = [50, 80, 100];
 
 #[derive(Debug, Input)]
 pub struct Input {
@@ -49,14 +47,6 @@ struct Subject {
     limits: Option<Value>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Words)]
-#[wire(case = "kebab")]
-enum Mode {
-    Priority,
-    Parallel,
-    FirstCritical,
-}
-
 #[derive(Debug, Output)]
 pub struct Output {
     verdict: Verdict,
@@ -81,20 +71,10 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     let Input { subject, sentinels, mode, weights, deadline_ms } = input;
     fuse::check_weights(&weights)?;
     let planned = plan(&subject.members(), &sentinels)?;
-    if planned.iter().all(|planned| planned.input.is_none()) {
-        return Err(Failure::invalid(
-            &["subject"],
-            "has nothing that a chosen sentinel reads, such as text, url, request or config",
-        ));
-    }
     let mut runs: Vec<Run> = Vec::with_capacity(planned.len());
     let mut ended = false;
     for wave in 1..=WAVES {
-        let share = match mode {
-            Mode::Parallel => 100,
-            Mode::Priority | Mode::FirstCritical => SHARES.get(usize::from(wave) - 1).copied().unwrap_or(100),
-        };
-        let until = Duration::from_millis(deadline_ms).as_micros() * share / 100;
+        let until = Duration::from_millis(deadline_ms).as_micros() * u128::from(mode.share(wave)) / 100;
         for planned in planned.iter().filter(|planned| planned.sentinel.wave == wave) {
             runs.push(run_one(planned, ended, until, cx));
         }

@@ -38,6 +38,38 @@ pub static SENTINELS: [Sentinel; 14] = [
     Sentinel { number: 151, id: "sentinel-misconfig", wave: 3, needs: &[&["config"]], takes: &[] },
 ];
 
+/// Share of the deadline, in percent, after which the next wave begins although the wave has not ended.
+const SHARES: [u32; WAVES as usize] = [50, 80, 100];
+
+/// In which order the waves run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Words)]
+#[wire(case = "kebab")]
+pub enum Mode {
+    /// One after another.
+    Priority,
+    /// All together.
+    Parallel,
+    /// One after another, and none after a critical verdict.
+    FirstCritical,
+}
+
+impl Mode {
+    /// Reads the word of a mode.
+    pub fn of(word: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, known)| *known == word).map(|(mode, _)| *mode)
+    }
+
+    /// Share of the deadline, in percent, that has passed when a wave (1 to [`WAVES`]) gives way to the next.
+    pub fn share(self, wave: u8) -> u32 {
+        match self {
+            Self::Parallel => 100,
+            Self::Priority | Self::FirstCritical => {
+                SHARES.get(usize::from(wave).saturating_sub(1)).copied().unwrap_or(100)
+            }
+        }
+    }
+}
+
 /// A sentinel and its input; without one it does not apply.
 #[derive(Debug)]
 pub struct Planned {
@@ -51,7 +83,7 @@ pub struct Planned {
 /// or without `sentinel-`; empty for all.
 ///
 /// # Errors
-/// `Invalid` if a name in `chosen` is no sentinel's.
+/// `Invalid` if a name in `chosen` is no sentinel's, and if no chosen sentinel applies to the subject.
 pub fn plan(subject: &Map<String, Value>, chosen: &[String]) -> Result<Vec<Planned>, Failure> {
     let named = |sentinel: &Sentinel, name: &String| {
         sentinel.id == name.as_str() || sentinel.id.strip_prefix("sentinel-") == Some(name.as_str())
@@ -65,7 +97,12 @@ pub fn plan(subject: &Map<String, Value>, chosen: &[String]) -> Result<Vec<Plann
         let built = crate::FAMILY.has(sentinel.number);
         Planned { sentinel, input: sentinel.input(subject).filter(|_| wanted && built) }
     };
-    Ok(SENTINELS.iter().map(planned).collect())
+    let planned: Vec<Planned> = SENTINELS.iter().map(planned).collect();
+    if planned.iter().all(|planned| planned.input.is_none()) {
+        let message = "has nothing that a chosen sentinel reads, such as text, url, request or config";
+        return Err(Failure::invalid(&["subject"], message));
+    }
+    Ok(planned)
 }
 
 impl Sentinel {

@@ -345,7 +345,7 @@ fn guarded(
         (JobAction::Approve | JobAction::Deny, Some(approval)) if job.state == JobState::PendingApproval => {
             match step {
                 Some(step) => step.decides(approval).map(Some),
-                None => Err(need(job).required(&standing.rule(GuardedAction::FirmwareRollout).roles)),
+                None => Err(standing.required(need(job))),
             }
         }
         _ => standing.open(None, step),

@@ -4,7 +4,7 @@
 Needs a release build of `muster`, and the models of `make models`; a row whose model is absent says so. CPU is that of the
 server and of the engine processes that decode pictures. Wall-clock figures of a shared machine are upper bounds.
 
-  benches/media/http.py --target target [--models models-cache] [--secs 5] [--json FILE]
+  benches/media/over_http.py --target target [--models models-cache] [--secs 5] [--json FILE]
 """
 
 import argparse
