@@ -19,6 +19,9 @@ const MAX_PIXELS: u64 = 12_000_000;
 const MAX_WORK: u64 = 100_000_000;
 /// Old width times new height: what resampling holds between its two passes.
 const MAX_BETWEEN: u64 = 8_000_000;
+/// Most pixels that Lanczos resamples, and of a picture whose quality is searched.
+const MAX_LANCZOS: u64 = 4_000_000;
+const MAX_SEARCHED: u64 = 4_000_000;
 const MAX_SIDE: f64 = 8_192.0;
 const MAX_SIGMA: f64 = 50.0;
 
@@ -216,7 +219,10 @@ fn resize(image: &RgbImage, op: Op, arguments: &Arguments<'_>) -> Result<RgbImag
     if (width, height) == (old_width, old_height) {
         return Ok(image.clone());
     }
-    Ok(imageops::resize(image, width as u32, height as u32, FilterType::Lanczos3))
+    // A triangle reaches a third as far, which is a third of the work.
+    let large = pixels(image.width(), image.height()) > MAX_LANCZOS;
+    let filter = if large { FilterType::Triangle } else { FilterType::Lanczos3 };
+    Ok(imageops::resize(image, width as u32, height as u32, filter))
 }
 
 /// Encodes, and for a limit of bytes searches the best quality of JPEG that fits.
@@ -260,6 +266,11 @@ fn jpeg(image: &RgbImage, quality: u8, max_bytes: Option<usize>) -> Result<(Vec<
     };
     let whole = encoded(quality)?;
     let Some(most) = max_bytes.filter(|most| whole.len() > *most) else { return Ok((whole, Some(quality))) };
+    if pixels(image.width(), image.height()) > MAX_SEARCHED {
+        let message =
+            format!("max_bytes: is for pictures of up to {MAX_SEARCHED} pixels: resize it, or choose a quality");
+        return Err(Failure::too_large(message));
+    }
     // The best quality that fits lies between these, `low` fits.
     let least = encoded(1)?;
     if least.len() > most {

@@ -9,7 +9,7 @@ use lopdf::{Dictionary, Document, Encoding, Object, ObjectId, Stream};
 const MAX_CONTENT: usize = 2 << 20;
 /// Most bytes that the contents of all pages inflate to: pages may share streams.
 const MAX_INFLATED: usize = 128 << 20;
-const MAX_OPERATORS: usize = 2_000_000;
+const MAX_OPERATORS: usize = 1_000_000;
 const MAX_TEXT: usize = 4 << 20;
 /// Forms within forms.
 const MAX_DEPTH: usize = 12;
