@@ -116,7 +116,8 @@ const ALLOWED: &[Allowed] = &[
     allowed("muster-engines-code", FAMILY),
     allowed("muster-engines-crypto", FAMILY),
     allowed("muster-engines-data", &["muster-engine", "engines/kernel/*", "muster-names"]),
-    allowed("muster-engines-docs", FAMILY),
+    // Pictures are recognised, decoded and measured by media.
+    allowed("muster-engines-docs", &["muster-engine", "engines/kernel/*", "muster-media"]),
     allowed("muster-engines-finance", FAMILY),
     allowed("muster-engines-geo", &["muster-engine", "engines/kernel/*", "muster-geo"]),
     allowed("muster-engines-hazard", FAMILY),
