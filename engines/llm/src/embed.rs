@@ -60,8 +60,11 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     Ok(Output { vectors, dimensions: length, model, similarity, truncated })
 }
 
+/// Vectors, and the model that made them.
+type Vectors = (Vec<Vec<f64>>, String);
+
 /// Vectors of a provider's model; `None` and a warning if it is refused, or if the answer is none for these texts.
-fn provided(texts: &[String], model: String, cx: &Context) -> Result<Option<(Vec<Vec<f64>>, String)>, Failure> {
+fn provided(texts: &[String], model: String, cx: &Context) -> Result<Option<Vectors>, Failure> {
     let answer = match cx.ask(Need::Embed { texts: texts.to_vec(), model })? {
         Answer::Given(answer) => answer,
         Answer::Refused { why } => {

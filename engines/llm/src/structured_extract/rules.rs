@@ -119,7 +119,7 @@ fn items(source: &Source<'_>, range: &Range<usize>, field: &Field, item: &Kind) 
             found.extend(read(source, &part, field, item).map(|(value, _)| value));
         }
     }
-    (!found.is_empty()).then(|| Value::Array(found))
+    (!found.is_empty()).then_some(Value::Array(found))
 }
 
 /// A fact as the value of a field of a kind.
