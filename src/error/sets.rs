@@ -63,6 +63,7 @@ fn meaning(status: u16, dialect: Dialect) -> &'static str {
             "The request conflicts with the current state of the resource, or its `Idempotency-Key` was used with \
              another request"
         }
+        410 => "The approval has expired: another one must be opened",
         412 => "The version in `If-Match` is not the current version",
         413 => "The body exceeds the size limit",
         415 => "The `Content-Type` of the body is not supported",
@@ -146,6 +147,8 @@ sets! {
     /// A write that takes `If-Match`.
     VersionFailed: PreconditionFailed;
     NotFound: NotFound;
+    /// A decision about an approval, which may have expired.
+    Gone: Gone;
     Conflict: Conflict;
     TooLarge: TooLarge;
     TimedOut: TimedOut;

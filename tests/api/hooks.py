@@ -98,7 +98,7 @@ def name_what_serves(operation, case):
     """Where this server has no model, which is answered, correctly, with 503: a call of the provider in its place."""
     if not isinstance(case.body, dict):
         return
-    if operation in DRAWN and case.body.get("model") is None:
+    if operation in DRAWN and case.body.get("model") in (None, "embedded"):
         case.body = case.body | {"model": "gpt-image-2"}
     if operation == "see_picture" and case.body.get("model") is None and case.body.get("task") != "describe":
         case.body = case.body | {"model": "echo"}

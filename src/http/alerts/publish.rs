@@ -10,7 +10,7 @@ use super::body::{AlertBody, AllClearBody, CancelBody, ConfirmBody, DraftBody, P
 use crate::app::App;
 use crate::envelope::{self, Data, IdempotencyReplay};
 use crate::error::HttpError;
-use crate::error::sets::{Disaster, NotFound, VersionErrors, VersionFailed, WriteErrors};
+use crate::error::sets::{Disaster, Gone, NotFound, VersionErrors, VersionFailed, WriteErrors};
 use crate::governance::{self, WaitingThings};
 use crate::guard::{AlertsPublish, Sent, by_of};
 use crate::parameters;
@@ -79,7 +79,7 @@ fn proposed(answer: &IncidentResponse) -> Result<HttpResponse, HttpError> {
         ("If-Match" = Option<String>, Header, description = "The version that was read; any version by default")),
     request_body = ConfirmBody,
     responses((status = 200, description = "The published alert", body = Data<AlertBody>), WriteErrors<Disaster>,
-        NotFound<Disaster>, VersionFailed<Disaster>))]
+        Gone<Disaster>, NotFound<Disaster>, VersionFailed<Disaster>))]
 pub async fn confirm(
     request: Sent<AlertsPublish, ConfirmBody>,
     id: web::Path<String>,
@@ -110,7 +110,7 @@ pub async fn confirm(
 #[utoipa::path(post, path = "/api/v1/alerts/{id}/reject", tag = "alerts", operation_id = "reject_alert",
     params(("id" = String, Path)), request_body = RejectBody,
     responses((status = 200, description = "The rejected alert", body = Data<AlertBody>), WriteErrors<Disaster>,
-        NotFound<Disaster>))]
+        Gone<Disaster>, NotFound<Disaster>))]
 pub async fn reject(
     request: Sent<AlertsPublish, RejectBody>,
     id: web::Path<String>,

@@ -14,7 +14,7 @@ use super::describe::{ExecutionList, FirmwareJobBody, FirmwareJobList};
 use crate::app::App;
 use crate::envelope::{self, Data, IdempotencyReplay};
 use crate::error::HttpError;
-use crate::error::sets::{Disaster, NotFound, ReadErrors, VersionFailed, WriteErrors};
+use crate::error::sets::{Disaster, Gone, NotFound, ReadErrors, VersionFailed, WriteErrors};
 use crate::governance::{self, WaitingThings};
 use crate::guard::{FirmwareApprove, FirmwareExecute, FirmwareRead, Guarded, Queried, Sent, by_of, person_of};
 use crate::parameters::{self, optional_if_match};
@@ -165,7 +165,7 @@ async fn decide(
     request_body = FirmwareDecisionBody,
     params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; any version by default")),
     responses((status = 200, description = "The changed job", body = Data<FirmwareJobBody>), WriteErrors<Disaster>,
-        NotFound<Disaster>, VersionFailed<Disaster>))]
+        Gone<Disaster>, NotFound<Disaster>, VersionFailed<Disaster>))]
 pub async fn approve(
     request: Sent<FirmwareApprove, FirmwareDecisionBody>,
     http: HttpRequest,
@@ -182,7 +182,7 @@ pub async fn approve(
     request_body = FirmwareDecisionBody,
     params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "The version that was read; any version by default")),
     responses((status = 200, description = "The changed job", body = Data<FirmwareJobBody>), WriteErrors<Disaster>,
-        NotFound<Disaster>, VersionFailed<Disaster>))]
+        Gone<Disaster>, NotFound<Disaster>, VersionFailed<Disaster>))]
 pub async fn deny(
     request: Sent<FirmwareApprove, FirmwareDecisionBody>,
     http: HttpRequest,

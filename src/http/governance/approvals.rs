@@ -17,7 +17,7 @@ use super::describe::{ApprovalBody, ApprovalList};
 use crate::app::App;
 use crate::envelope::IdempotencyReplay;
 use crate::error::HttpError;
-use crate::error::sets::{Agent, CallErrors, NotFound, ReadErrors, WriteErrors};
+use crate::error::sets::{Agent, CallErrors, Gone, NotFound, ReadErrors, WriteErrors};
 use crate::governance::{self, WaitingThings};
 use crate::guard::{Guarded, Queried, Sent, Status, caller_of};
 use crate::parameters::{self, PageQuery, time};
@@ -245,7 +245,8 @@ async fn act(
 /// their own. A decision on a risk of `high` or `critical` is signed.
 #[utoipa::path(post, path = "/api/v1/governance/approvals/{id}/decisions", tag = "governance",
     operation_id = "decide_approval", request_body = DecisionBody, params(("id" = String, Path)),
-    responses((status = 200, description = "The approval", body = ApprovalBody), WriteErrors<Agent>, NotFound<Agent>))]
+    responses((status = 200, description = "The approval", body = ApprovalBody), WriteErrors<Agent>, NotFound<Agent>,
+        Gone<Agent>))]
 pub async fn decide(
     request: Sent<Status, DecisionBody>,
     id: web::Path<String>,
@@ -267,7 +268,8 @@ pub async fn decide(
 /// Withdraws all of the caller's decisions. An approval whose quorum was met is revoked by that.
 #[utoipa::path(delete, path = "/api/v1/governance/approvals/{id}/decisions/mine", tag = "governance",
     operation_id = "withdraw_decision", params(("id" = String, Path)),
-    responses((status = 200, description = "The approval", body = ApprovalBody), WriteErrors<Agent>, NotFound<Agent>))]
+    responses((status = 200, description = "The approval", body = ApprovalBody), WriteErrors<Agent>, NotFound<Agent>,
+        Gone<Agent>))]
 pub async fn withdraw(
     _guard: Guarded<Status>,
     id: web::Path<String>,
@@ -282,7 +284,8 @@ pub async fn withdraw(
 /// Cancels an approval that is pending or approved, by its requester or a `super_admin`.
 #[utoipa::path(post, path = "/api/v1/governance/approvals/{id}/cancel", tag = "governance",
     operation_id = "cancel_approval", request_body = CancelBody, params(("id" = String, Path)),
-    responses((status = 200, description = "The approval", body = ApprovalBody), WriteErrors<Agent>, NotFound<Agent>))]
+    responses((status = 200, description = "The approval", body = ApprovalBody), WriteErrors<Agent>, NotFound<Agent>,
+        Gone<Agent>))]
 pub async fn cancel(
     request: Sent<Status, CancelBody>,
     id: web::Path<String>,
@@ -298,7 +301,8 @@ pub async fn cancel(
 /// they no longer hold, the answer is 409 or 403 and the approval has ended.
 #[utoipa::path(post, path = "/api/v1/governance/approvals/{id}/execute", tag = "governance",
     operation_id = "execute_approval", request_body = ExecuteBody, params(("id" = String, Path)),
-    responses((status = 200, description = "The approval", body = ApprovalBody), WriteErrors<Agent>, NotFound<Agent>))]
+    responses((status = 200, description = "The approval", body = ApprovalBody), WriteErrors<Agent>, NotFound<Agent>,
+        Gone<Agent>))]
 pub async fn execute(
     request: Sent<Status, ExecuteBody>,
     id: web::Path<String>,
@@ -315,7 +319,8 @@ pub async fn execute(
 /// them. Another decider or an auditor must review it within 24 hours.
 #[utoipa::path(post, path = "/api/v1/governance/approvals/{id}/break-glass", tag = "governance",
     operation_id = "break_glass", request_body = BreakGlassBody, params(("id" = String, Path)),
-    responses((status = 200, description = "The approval", body = ApprovalBody), WriteErrors<Agent>, NotFound<Agent>))]
+    responses((status = 200, description = "The approval", body = ApprovalBody), WriteErrors<Agent>, NotFound<Agent>,
+        Gone<Agent>))]
 pub async fn break_glass(
     request: Sent<Status, BreakGlassBody>,
     id: web::Path<String>,
@@ -340,7 +345,8 @@ pub async fn break_glass(
 /// Records the review of an approval without a quorum, by a decider who did not sign it, or an auditor.
 #[utoipa::path(post, path = "/api/v1/governance/approvals/{id}/review", tag = "governance",
     operation_id = "review_break_glass", request_body = ReviewBody, params(("id" = String, Path)),
-    responses((status = 200, description = "The approval", body = ApprovalBody), WriteErrors<Agent>, NotFound<Agent>))]
+    responses((status = 200, description = "The approval", body = ApprovalBody), WriteErrors<Agent>, NotFound<Agent>,
+        Gone<Agent>))]
 pub async fn review(
     request: Sent<Status, ReviewBody>,
     id: web::Path<String>,
