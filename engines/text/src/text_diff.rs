@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use similar::{Algorithm, DiffOp, DiffTag, TextDiff, TextMerge, capture_diff_slices};
+use similar::{Algorithm, DiffOp, DiffTag, DiffableStr, TextDiff, TextMerge, capture_diff_slices};
 use unicode_segmentation::UnicodeSegmentation;
 
 use muster_engine::prelude::*;
@@ -108,8 +108,9 @@ fn operation(op: &DiffOp) -> Operation {
     Operation { op, before: [before.start, before.end], after: [after.start, after.end] }
 }
 
+/// Lines with their ends, as the library splits them: at a line feed, a carriage return, or both together.
 fn lines(text: &str) -> Vec<&str> {
-    text.split_inclusive('\n').collect()
+    text.tokenize_lines()
 }
 
 /// Units whose numbers the operations name. A character is what a reader sees as one (an extended grapheme cluster).
@@ -142,4 +143,21 @@ fn numbered(before: &[&str], after: &[&str]) -> (Vec<usize>, Vec<usize>) {
         *numbers.entry((*unit).to_owned()).or_insert(next)
     };
     (before.iter().map(&mut number).collect(), after.iter().map(&mut number).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// `difflib` of Python 3.11 on `str.splitlines(keepends=True)` has these operations and this ratio.
+    #[test]
+    fn a_carriage_return_alone_ends_a_line() {
+        let input = json!({ "before": "a\rb\rc", "after": "a\rb\rd" });
+        let output = crate::FAMILY.run(173, input, &Context::default()).unwrap();
+        assert_eq!((&output["insertions"], &output["deletions"]), (&json!(1), &json!(1)));
+        assert!((output["ratio"].as_f64().unwrap() - 2.0 / 3.0).abs() < 1e-12);
+        assert_eq!(output["ops"][1], json!({ "op": "replace", "before": [2, 3], "after": [2, 3] }));
+    }
 }
