@@ -7,10 +7,12 @@ use muster_engines::Engine;
 use muster_engines::grammar::Type;
 use serde_json::Value;
 
+use super::advice::Advice;
+use super::arrange::Arrangement;
 use super::binding::Binding;
 use super::catalogue::{self, CatalogueErrors, CatalogueFile};
 use super::parameter::{self, Parameter};
-use super::reference::Reference;
+use super::reference::{Reference, Scope};
 
 /// An agent: a persona with a toolbox and a plan.
 #[derive(Debug)]
@@ -35,6 +37,10 @@ pub struct Agent {
     pub plan: Vec<PlanStep>,
     /// Sections of the result, in order.
     pub writeup: Vec<Section>,
+    /// Sentences at the beginning of the report.
+    pub key_points: Vec<Advice>,
+    /// Sentences under its next steps.
+    pub next_steps: Vec<Advice>,
 }
 
 /// A step of a plan: a call of an engine.
@@ -57,6 +63,10 @@ pub struct Section {
     pub title: String,
     /// Value of the section.
     pub from: Reference,
+    /// What it means that there is no value, or an empty list; empty for the usual words.
+    pub none: String,
+    /// How its rows are arranged.
+    pub arrangement: Option<Arrangement>,
     /// Type of the value.
     pub(crate) kind: Type,
     /// Unit of the value; empty for none.
@@ -86,6 +96,17 @@ impl Agent {
     /// Returns an engine of the toolbox or the plan.
     pub(super) fn engine(&self, id: &str) -> Option<&'static Engine> {
         self.tool(id).or_else(|| self.plan.iter().map(|step| step.engine).find(|engine| engine.id == id))
+    }
+}
+
+impl Section {
+    /// Returns its value, with its rows arranged.
+    pub(super) fn value(&self, scope: &Scope<'_>) -> Value {
+        let value = self.from.value(scope);
+        match &self.arrangement {
+            Some(arrangement) => arrangement.apply(value, scope),
+            None => value,
+        }
     }
 }
 

@@ -6,13 +6,15 @@ use muster_engines::Engine;
 use muster_engines::grammar::{self, Field, Need, assignable};
 use serde_json::Value;
 
+use super::advice::{Advice, AdviceRow};
 use super::agents::{Agent, PlanStep, Section};
+use super::arrange::Arrangement;
 use super::binding::Binding;
 use super::bounds;
 use super::catalogue::AvailableEngines;
 use super::parameter::{Parameter, ParameterDefault};
 use super::reference::{Head, Known, Reference, is_name};
-use super::rows::{AgentRow, StepRow};
+use super::rows::{AgentRow, SectionRow, StepRow};
 
 /// Allowed numbers of steps in a plan.
 const STEPS: std::ops::RangeInclusive<usize> = 0..=24;
@@ -29,10 +31,12 @@ pub(super) fn agent(row: &AgentRow, built: &AvailableEngines) -> Result<Agent, V
     }
     let mut plan = check.plan(&parameters);
     let writeup = check.writeup(&parameters, &plan);
-    check.unused(&parameters, &plan);
     let mut parameters = parameters;
     let disagreements = bounds::apply(&mut parameters, &mut plan);
     disagreements.into_iter().for_each(|problem| check.report(problem));
+    let key_points = check.advice(&row.key_points, &parameters, &plan);
+    let next_steps = check.advice(&row.next_steps, &parameters, &plan);
+    check.unused(&parameters, &plan);
     if !check.mistakes.is_empty() {
         return Err(check.mistakes);
     }
@@ -47,6 +51,8 @@ pub(super) fn agent(row: &AgentRow, built: &AvailableEngines) -> Result<Agent, V
         system_prompt: row.system_prompt.clone(),
         plan,
         writeup,
+        key_points,
+        next_steps,
     })
 }
 
@@ -251,6 +257,16 @@ impl<'a> Check<'a> {
         let binding = Binding::parse(value).map_err(|mistake| self.report(format_args!("{at}: {mistake}"))).ok()?;
         match &binding {
             Binding::Reference(reference) => self.bound(row, field, reference, before, &at),
+            Binding::First(references) => {
+                let (last, others) = references.split_last()?;
+                let fits = |kind: grammar::Type| assignable(&kind, &field.kind);
+                for reference in others {
+                    if let Some(problem) = self.resolve(reference, before, &at).and_then(fits) {
+                        self.report(format_args!("{at}: {reference} does not fit: {problem}"));
+                    }
+                }
+                self.bound(row, field, last, before, &at);
+            }
             Binding::Literal(value) => {
                 for problem in grammar::check(&field.kind, field.range, value) {
                     let place = problem.loc.join(".");
@@ -294,14 +310,59 @@ impl<'a> Check<'a> {
         let row = self.row;
         let steps = plan.iter().map(|step| (step.name.as_str(), step.engine)).collect();
         let before = StepContext { parameters, steps, guarded: HashSet::new() };
-        let section = |section: &super::rows::SectionRow| {
+        let section = |section: &SectionRow| {
             let at = format!("section {:?}", section.title);
             let from = self.reference(&section.from, &before, &at)?;
             let kind = self.resolve(&from, &before, &at)?;
             let unit = bounds::unit_of(&from, parameters, plan).unwrap_or_default();
-            Some(Section { title: section.title.clone(), from, kind, unit })
+            let none = section.none.clone().unwrap_or_default();
+            let (arrangement, kind) = self.arrangement(section, kind, &before, &at)?;
+            Some(Section { title: section.title.clone(), from, none, arrangement, kind, unit })
         };
         row.writeup.iter().filter_map(section).collect()
+    }
+
+    fn arrangement(
+        &mut self,
+        row: &SectionRow,
+        kind: grammar::Type,
+        before: &StepContext<'_>,
+        at: &str,
+    ) -> Option<(Option<Arrangement>, grammar::Type)> {
+        if row.join.is_none() && row.order.is_none() && row.columns.is_empty() {
+            return Some((None, kind));
+        }
+        let mut resolve = |text: &str| {
+            let reference = self.reference(text, before, at)?;
+            let kind = self.resolve(&reference, before, at)?;
+            Some((reference, kind))
+        };
+        match Arrangement::parse(row, kind, &mut resolve) {
+            Ok((arrangement, kind)) => Some((Some(arrangement), kind)),
+            Err(mistake) => {
+                self.report(format_args!("{at}: {mistake}"));
+                None
+            }
+        }
+    }
+
+    fn advice(&mut self, rows: &'a [AdviceRow], parameters: &[Parameter], plan: &[PlanStep]) -> Vec<Advice> {
+        let steps = plan.iter().map(|step| (step.name.as_str(), step.engine)).collect();
+        let before = StepContext { parameters, steps, guarded: HashSet::new() };
+        let mut found = Vec::new();
+        for row in rows {
+            let mut resolve = |text: &str| {
+                let reference = self.reference(text, &before, "advice")?;
+                let kind = self.resolve(&reference, &before, "advice")?;
+                let unit = bounds::unit_of(&reference, parameters, plan).unwrap_or_default();
+                Some((reference, kind, unit))
+            };
+            match Advice::parse(row, &mut resolve) {
+                Ok(advice) => found.push(advice),
+                Err(mistake) => self.report(format_args!("advice: {mistake}")),
+            }
+        }
+        found
     }
 
     fn unused(&mut self, parameters: &[Parameter], plan: &[PlanStep]) {

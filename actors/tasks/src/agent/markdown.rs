@@ -45,6 +45,13 @@ pub(super) fn filled(filled: &Value) -> String {
     format!("`{}` is {} (from “{}”)", text("param"), cut(&value, MAX_CELL), text("evidence"))
 }
 
+/// Returns a param that has its default as a line.
+pub(super) fn default(default: &Value) -> String {
+    let text = |name: &str| default.get(name).and_then(Value::as_str).unwrap_or_default();
+    let value = default.get("value").map_or_else(String::new, |value| inline(value, text("unit")));
+    format!("`{}` is {}", text("param"), cut(&value, MAX_CELL))
+}
+
 /// A text that is a JSON document, as a block.
 fn document(text: &str) -> Option<String> {
     if !text.trim_start().starts_with(['{', '[']) {
@@ -153,7 +160,7 @@ fn object(entries: &Map<String, Value>, kind: &Type) -> String {
 }
 
 /// A value in one line.
-fn inline(value: &Value, unit: &str) -> String {
+pub(super) fn inline(value: &Value, unit: &str) -> String {
     let text = match value {
         Value::Null => return "–".to_owned(),
         Value::Bool(true) => return "yes".to_owned(),
@@ -234,7 +241,7 @@ fn words(name: &str) -> String {
 }
 
 /// A unit as people write it. Formats and counts are none.
-fn shown_unit(unit: &str) -> &str {
+pub(super) fn shown_unit(unit: &str) -> &str {
     match unit {
         "degC" => "°C",
         "deg" => "°",

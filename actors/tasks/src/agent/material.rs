@@ -5,14 +5,16 @@ use std::ops::Range;
 
 use muster_engines::Engine;
 use muster_engines::grammar::{Member, Prim, Type};
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::advice::Advice;
 use super::agents::Agent;
 use super::free::{self, PlanningMode};
 use super::history::{EngineStep, HistoryStep};
-use super::reference::Head;
+use super::parameter::ParameterDefault;
+use super::reference::{Head, Reference, is_empty};
 use super::steer::{Note, SteeredParams};
-use super::{instruction, plan, steer};
+use super::{instruction, needs, plan, steer};
 use crate::task::TaskView;
 
 /// Most findings among the next steps, and most next steps.
@@ -33,6 +35,8 @@ pub(super) struct Part {
     /// Origin of its value, such as `q187 repo-tree`.
     pub(super) source: String,
     pub(super) value: Value,
+    /// What it means that there is no value, or an empty list; empty for the usual words.
+    pub(super) none: String,
     /// Type and unit of the value, as its engine declares them.
     pub(super) kind: Type,
     pub(super) unit: String,
@@ -42,6 +46,10 @@ pub(super) struct Part {
 pub(super) struct Material<'a> {
     pub(super) uses: Vec<Use<'a>>,
     pub(super) parts: Vec<Part>,
+    /// Sentences at the beginning of the report.
+    pub(super) key_points: Vec<String>,
+    /// Next steps of the agent's data.
+    pub(super) advised: Vec<String>,
     /// Skipped steps of the plan, with the reason.
     pub(super) skipped: Vec<String>,
     pub(super) notes: Vec<Note>,
@@ -50,6 +58,8 @@ pub(super) struct Material<'a> {
     pub(super) failed: Vec<String>,
     /// Params that are from the instruction: `{param, value, by, evidence}`.
     pub(super) filled: Vec<Value>,
+    /// Params that have their default, of steps that ran: `{param, value, unit}`.
+    pub(super) defaults: Vec<Value>,
     /// Parts of the instruction from which nothing was taken, where no model reads it.
     pub(super) unused: Vec<String>,
     /// Titles of the sections that the instruction puts first.
@@ -75,6 +85,9 @@ impl<'a> Material<'a> {
         let (filled, mut places) = steer::filled(agent, view, steered);
         material.filled = filled;
         if !by_model {
+            material.defaults = material.defaults(agent, steered);
+        }
+        if !by_model {
             places.extend(material.put_first(&view.task));
             view.instructions.iter().for_each(|instruction| drop(material.put_first(&instruction.text)));
             material.unused = instruction::unused(agent, &view.task, &places);
@@ -88,7 +101,7 @@ impl<'a> Material<'a> {
                 material.failed.push(format!("{name} ({}): {error}", engine_step.label()));
             }
         }
-        material.next_steps = material.next_steps();
+        material.next_steps = material.next_steps(agent);
         material
     }
 
@@ -104,8 +117,27 @@ impl<'a> Material<'a> {
         places
     }
 
+    /// Returns the params that have their default and are inputs of a step that ran: a reader would not know that they
+    /// were not given.
+    fn defaults(&self, agent: &Agent, steered: &SteeredParams) -> Vec<Value> {
+        let names = |reference: &&Reference, name: &str| matches!(&reference.head, Head::Param(of) if of == name);
+        let used = |name: &str| {
+            let ran = agent.plan.iter().filter(|step| self.uses.iter().any(|used| used.name == step.name));
+            ran.flat_map(|step| &step.bind)
+                .any(|(_, binding)| binding.references().iter().any(|reference| names(reference, name)))
+        };
+        let is_filled = |name: &str| self.filled.iter().any(|filled| filled["param"] == *name);
+        let of_default = agent.parameters.iter().filter_map(|parameter| {
+            let ParameterDefault::Default(value) = &parameter.default else { return None };
+            let unchanged = steered.params.get(&parameter.name) == Some(value) && !is_empty(value);
+            (unchanged && used(&parameter.name) && !is_filled(&parameter.name))
+                .then(|| json!({ "param": parameter.name, "value": value, "unit": parameter.unit }))
+        });
+        of_default.collect()
+    }
+
     /// Returns what a reader may do: look at the gravest findings, mend what failed, give what was left out.
-    fn next_steps(&self) -> Vec<String> {
+    fn next_steps(&self, agent: &Agent) -> Vec<String> {
         let mut steps = Vec::new();
         for part in &self.parts {
             let Value::Array(items) = &part.value else { continue };
@@ -120,12 +152,14 @@ impl<'a> Material<'a> {
             }
         }
         steps.truncate(MAX_FINDINGS);
+        steps.extend(self.advised.iter().cloned());
         steps.extend(self.failed.iter().map(|failed| format!("Mend the input of the failed step {failed}")));
         for skipped in &self.skipped {
             if let Some((step, rest)) = skipped.split_once(": $params.")
                 && let Some(name) = rest.strip_suffix(" is empty")
             {
-                steps.push(format!("Give the parameter `{name}` to have the step {step} as well"));
+                let wanted = needs::named(agent, name).unwrap_or_else(|| format!("`{name}`"));
+                steps.push(format!("Give {wanted} to have the step {step} as well"));
             }
         }
         steps.truncate(MAX_NEXT_STEPS);
@@ -136,11 +170,14 @@ impl<'a> Material<'a> {
         Self {
             uses: Vec::new(),
             parts: Vec::new(),
+            key_points: Vec::new(),
+            advised: Vec::new(),
             skipped: Vec::new(),
             notes: Vec::new(),
             warnings: Vec::new(),
             failed: Vec::new(),
             filled: Vec::new(),
+            defaults: Vec::new(),
             unused: Vec::new(),
             focus: Vec::new(),
             next_steps: Vec::new(),
@@ -164,11 +201,15 @@ impl<'a> Material<'a> {
             material.parts.push(Part {
                 title: section.title.clone(),
                 source,
-                value: section.from.value(&scope),
+                value: section.value(&scope),
+                none: section.none.clone(),
                 kind: section.kind.clone(),
                 unit: section.unit.clone(),
             });
         }
+        let said = |rows: &[Advice]| rows.iter().filter_map(|advice| advice.text(&scope)).take(MAX_NEXT_STEPS).collect();
+        material.key_points = said(&agent.key_points);
+        material.advised = said(&agent.next_steps);
         let skipped = progress.skipped.iter();
         let skipped = skipped
             .map(|(step, reason)| format!("{} (q{} {}): {reason}", step.name, step.engine.number, step.engine.id));
@@ -202,6 +243,7 @@ impl<'a> Material<'a> {
                 title: title.to_owned(),
                 source: engine_step.label(),
                 value: engine_step.output.clone(),
+                none: String::new(),
                 kind: outputs(engine),
                 unit: String::new(),
             });
@@ -229,6 +271,7 @@ impl<'a> Material<'a> {
                     title,
                     source: engine_step.label(),
                     value: engine_step.output.clone(),
+                    none: String::new(),
                     kind: Type::Prim(Prim::Any),
                     unit: String::new(),
                 });

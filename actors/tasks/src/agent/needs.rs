@@ -23,6 +23,11 @@ pub(super) fn describe(agent: &Agent, missing: &[String]) -> String {
     )
 }
 
+/// Describes a parameter by its name.
+pub(super) fn named(agent: &Agent, name: &str) -> Option<String> {
+    agent.parameters.iter().find(|parameter| parameter.name == name).map(|parameter| one(agent, parameter))
+}
+
 fn one(agent: &Agent, parameter: &Parameter) -> String {
     let mut text = format!("{} ({}", parameter.name, type_name(&parameter.kind));
     if !parameter.unit.is_empty() {

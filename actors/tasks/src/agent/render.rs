@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::markdown;
 use super::material::{Material, Part};
 use super::prompt::cut;
+use super::reference::is_empty;
 
 /// Maximum size of one section's text and of the whole text, in bytes.
 const MAX_SECTION: usize = 6 * 1024;
@@ -25,12 +26,15 @@ pub(super) fn text(material: &Material<'_>) -> String {
         let count = material.failed.len();
         text.push_str(&format!("**Incomplete:** {count} of {} steps failed, see Warnings.\n\n", material.uses.len()));
     }
-    for part in &material.parts {
+    list(&mut text, "In short", material.key_points.iter().map(String::as_str));
+    let (given, undetermined): (Vec<&Part>, Vec<&Part>) =
+        material.parts.iter().partition(|part| !part.value.is_null() || !part.none.is_empty());
+    for part in given {
         let section = format!(
             "## {}\nFrom engine {}\n\n{}\n\n",
             part.title,
             part.source,
-            cut(&markdown::value(&part.value, &part.kind, &part.unit), MAX_SECTION)
+            cut(&shown(part), MAX_SECTION)
         );
         if text.len() + section.len() > MAX_TEXT {
             text.push_str("(further sections are in the outputs only)\n\n");
@@ -41,9 +45,13 @@ pub(super) fn text(material: &Material<'_>) -> String {
     if material.parts.is_empty() {
         text.push_str("No engine was called.\n\n");
     }
+    let undetermined = undetermined.iter().map(|part| format!("{} ({})", part.title, part.source)).collect::<Vec<_>>();
+    list(&mut text, "Not determined by what was given", undetermined.iter().map(String::as_str));
     list(&mut text, "Next steps", material.next_steps.iter().map(String::as_str));
     let filled: Vec<String> = material.filled.iter().map(markdown::filled).collect();
     list(&mut text, "Taken from the instruction", filled.iter().map(String::as_str));
+    let defaults: Vec<String> = material.defaults.iter().map(markdown::default).collect();
+    list(&mut text, "Not given: values at their default", defaults.iter().map(String::as_str));
     list(&mut text, "Not used of the instruction", material.unused.iter().map(String::as_str));
     list(&mut text, "Left out", material.skipped.iter().map(String::as_str));
     let notes: Vec<String> =
@@ -52,6 +60,13 @@ pub(super) fn text(material: &Material<'_>) -> String {
     list(&mut text, "Warnings", material.warnings.iter().map(String::as_str));
     text.truncate(text.trim_end().len());
     text
+}
+
+fn shown(part: &Part) -> String {
+    if is_empty(&part.value) && !part.none.is_empty() {
+        return part.none.clone();
+    }
+    markdown::value(&part.value, &part.kind, &part.unit)
 }
 
 fn list<'a>(text: &mut String, title: &str, items: impl Iterator<Item = &'a str>) {
@@ -69,11 +84,11 @@ fn list<'a>(text: &mut String, title: &str, items: impl Iterator<Item = &'a str>
 }
 
 /// Returns a task's result: `outputs` by name, `sections`, `text`, `engines`, `skipped`, `redirections`, `warnings`,
-/// the author of the text (`null` for generated sections), `filled` (params from the instruction), `unused` (parts of it
+/// the author of the text (`null` for generated sections), `filled` (params from the instruction), `defaults` (params at their default), `unused` (parts of it
 /// from which nothing was taken), `focus`, `failed` and `next_steps`.
 pub(super) fn result(agent: &str, mut material: Material<'_>, text: String, written_by: Option<&str>) -> Value {
     let outputs = outputs(&mut material);
-    let Material { parts, skipped, notes, warnings, uses, failed, filled, unused, focus, next_steps } = &material;
+    let Material { parts, key_points, skipped, notes, warnings, uses, failed, filled, defaults, unused, focus, next_steps, .. } = &material;
     let sections: Vec<Value> = parts.iter().map(section).collect();
     let notes = notes.iter().map(|note| json!({ "instruction": note.text, "effect": note.effect }));
     let engines: Vec<Value> = uses
@@ -83,7 +98,7 @@ pub(super) fn result(agent: &str, mut material: Material<'_>, text: String, writ
     json!({
         "agent": agent, "text": text, "written_by": written_by, "sections": sections, "outputs": outputs,
         "engines": engines, "skipped": skipped, "redirections": notes.collect::<Vec<_>>(), "warnings": warnings,
-        "complete": failed.is_empty(), "failed": failed, "filled": filled, "unused": unused, "focus": focus, "next_steps": next_steps,
+        "complete": failed.is_empty(), "failed": failed, "filled": filled, "defaults": defaults, "unused": unused, "focus": focus, "key_points": key_points, "next_steps": next_steps,
     })
 }
 

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::advice::AdviceRow;
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Rows {
@@ -49,6 +51,12 @@ pub(super) struct AgentRow {
     pub(super) system_prompt: String,
     pub(super) plan: Vec<StepRow>,
     pub(super) writeup: Vec<SectionRow>,
+    /// Sentences at the beginning of the report.
+    #[serde(default)]
+    pub(super) key_points: Vec<AdviceRow>,
+    /// Sentences under its next steps.
+    #[serde(default)]
+    pub(super) next_steps: Vec<AdviceRow>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -67,4 +75,15 @@ pub(super) struct StepRow {
 pub(super) struct SectionRow {
     pub(super) title: String,
     pub(super) from: String,
+    /// What it means that there is no value, or an empty list.
+    pub(super) none: Option<String>,
+    /// Records whose members are added to the rows with the same key.
+    pub(super) join: Option<String>,
+    /// The member of a row that is the key; `id` unless it is named.
+    pub(super) key: Option<String>,
+    /// The rows' order: a reference to a list of keys, or a member, with `-` before it for the largest first.
+    pub(super) order: Option<String>,
+    /// The members that are columns, in order; all unless they are named.
+    #[serde(default)]
+    pub(super) columns: Vec<String>,
 }
