@@ -6,14 +6,17 @@
 //! (`ground/`). All decisions are based on the finished steps alone, so that a task can continue from wherever it was
 //! interrupted.
 
+mod advice;
 mod agents;
 mod answer;
+mod arrange;
 mod binding;
 mod bounds;
 mod catalogue;
 mod check;
 mod executor;
 mod failure;
+mod file_table;
 mod files;
 mod fill;
 mod free;
@@ -35,7 +38,9 @@ mod steer;
 mod tests;
 mod writeup;
 
+pub use advice::Advice;
 pub use agents::{Agent, Agents, Category, PlanStep, Section};
+pub use arrange::Arrangement;
 pub use binding::Binding;
 pub use catalogue::{CatalogueErrors, CatalogueFile};
 pub use executor::{AgentExecutor, AgentOptions};

@@ -20,6 +20,8 @@ fn agent() -> Agent {
         system_prompt: String::new(),
         plan: Vec::new(),
         writeup: Vec::new(),
+        key_points: Vec::new(),
+        next_steps: Vec::new(),
     }
 }
 
