@@ -47,6 +47,7 @@ pub(super) fn agent(row: &AgentRow, built: &AvailableEngines) -> Result<Agent, V
         summary: row.summary.clone(),
         capabilities: row.capabilities.clone(),
         parameters,
+        one_of: row.one_of.clone(),
         toolbox,
         system_prompt: row.system_prompt.clone(),
         plan,
@@ -109,10 +110,22 @@ impl<'a> Check<'a> {
                 }
                 Ok(mut parameter) => {
                     self.default(&parameter, &parameters);
-                    parameter.words = self.row.words.get(&parameter.name).cloned().unwrap_or_default();
+                    let words = self.row.words.get(&parameter.name).map(Vec::as_slice).unwrap_or_default();
+                    if let Err(mistake) = parameter.add_words(words) {
+                        self.report(format_args!("`words` of {}: {mistake}", parameter.name));
+                    }
                     parameters.push(parameter);
                 }
                 Err(mistake) => self.report(mistake),
+            }
+        }
+        for name in self.row.one_of.iter().flatten() {
+            match parameters.iter().find(|parameter| parameter.name == *name) {
+                None => self.report(format_args!("`one_of` names {name}, which is not a parameter")),
+                Some(parameter) if parameter.default == ParameterDefault::Required => {
+                    self.report(format_args!("`one_of` names {name}, which is required"));
+                }
+                Some(_) => {}
             }
         }
         for name in self.row.words.keys().filter(|name| parameters.iter().all(|parameter| parameter.name != **name)) {
@@ -172,12 +185,13 @@ impl<'a> Check<'a> {
                 STEPS.end()
             ));
         }
-        // A required parameter is never empty: such a condition is for values out of range.
+        // A required parameter is never empty, nor are all of a set: such a condition is for values out of range.
         let required = |when: &str| {
-            let name = when.strip_prefix("$params.");
-            parameters
-                .iter()
-                .any(|param| Some(param.name.as_str()) == name && param.default == ParameterDefault::Required)
+            let name = when.strip_prefix("$params.").unwrap_or_default();
+            row.one_of.iter().flatten().any(|one| one == name)
+                || parameters
+                    .iter()
+                    .any(|param| param.name == name && param.default == ParameterDefault::Required)
         };
         if !row.plan.is_empty() && row.plan.iter().all(|step| step.when.as_deref().is_some_and(|when| !required(when)))
         {

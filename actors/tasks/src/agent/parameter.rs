@@ -27,8 +27,20 @@ pub(crate) struct Parameter {
     pub(crate) range: Range,
     /// Words by which a text names it, beside its name.
     pub(crate) words: Vec<String>,
+    /// Phrases by which a text says its value.
+    pub(crate) phrases: Vec<Phrase>,
     /// Value used if a caller provides none.
     pub(crate) default: ParameterDefault,
+}
+
+/// A phrase that says a value, or of a map the key whose value it says.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Phrase {
+    /// The phrase as [`super::fill`] compares texts.
+    pub(crate) text: String,
+    pub(crate) value: Value,
+    /// Whether it says something only with a number beside it.
+    pub(crate) is_number: bool,
 }
 
 /// The value used if a caller provides none.
@@ -94,8 +106,23 @@ impl Parameter {
         {
             return Err(format!("parameter {text:?}: its default {}", problem.message));
         }
-        let (unit, range, words) = (String::new(), Range::default(), Vec::new());
-        Ok(Self { name: name.to_owned(), kind, unit, range, words, default })
+        let (unit, range, words, phrases) = (String::new(), Range::default(), Vec::new(), Vec::new());
+        Ok(Self { name: name.to_owned(), kind, unit, range, words, phrases, default })
+    }
+
+    /// Adds the words of the catalogue: names, and phrases as `value=phrase`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first that says no value of this parameter.
+    pub(super) fn add_words(&mut self, words: &[String]) -> Result<(), String> {
+        for word in words {
+            match Phrase::parse(&self.kind, word) {
+                None => self.words.push(word.clone()),
+                Some(phrase) => self.phrases.push(phrase?),
+            }
+        }
+        Ok(())
     }
 
     /// Returns the references of its default.

@@ -6,8 +6,10 @@
 
 mod labels;
 mod lists;
+mod phrases;
+mod named_files;
 mod rules;
-mod tables;
+pub(super) mod tables;
 mod unlabelled;
 
 use std::collections::HashSet;
@@ -17,6 +19,7 @@ use muster_core::Millis;
 use muster_engines::grammar::{Prim, Type};
 use serde_json::{Map, Value};
 
+use super::file_table;
 use super::parameter::{Accepted, Parameter, problems_of};
 
 /// Maximum length of a text that is searched, in bytes.
@@ -175,6 +178,12 @@ fn blocks(search: &mut Search<'_>) {
     let used = |search: &Search<'_>, fence: &Fence<'_>| search.found.iter().any(|filled| filled.span == fence.span);
     for fence in &fences {
         if used(search, fence) {
+            continue;
+        }
+        let fields = search.missing().find(|parameter| file_table::is_fields(&parameter.kind));
+        if let Some((parameter, fields)) = fields.zip(file_table::header_fields(fence.body))
+            && search.take(parameter, fields, "block", fence.span.clone())
+        {
             continue;
         }
         let Some(value) = json(fence.body).filter(|value| value.is_array() || value.is_object()) else { continue };

@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use muster_engines::grammar::{Prim, Type};
-use muster_kernel_words::quantities::{self, Coordinate, Quantity, Unit};
+use muster_kernel_words::quantities::{self, Coordinate, Dimension, Quantity, Unit};
 use serde_json::{Value, json};
 
 use super::labels::{Label, occurrences, places, plain};
-use super::{Search, unlabelled};
+use super::{Search, phrases, unlabelled};
 use crate::agent::parameter::{Parameter, problems_of};
 
 /// Longest text in which the rules look, in bytes.
@@ -78,6 +78,7 @@ pub(super) fn fill(search: &mut Search<'_>) {
             search.take(parameter, reading.value, "rule", reading.span);
         }
     }
+    phrases::fill(search, &view);
     unlabelled::fill(search, &view);
 }
 
@@ -185,6 +186,21 @@ impl Prose {
         });
         let value = convert(parameter, quantity, bracket, label.with_unit)?;
         Some((number_value(&parameter.kind, value)?, quantity.start..quantity.end))
+    }
+
+    /// Returns the number beside a phrase, and its place. A key that ends in a unit, as `diameter_mm`, gives the unit.
+    pub(super) fn number_beside(&self, span: &Range<usize>, key: &str) -> Option<(Value, Range<usize>)> {
+        let after = self.quantities.iter().find(|quantity| quantity.start >= span.end);
+        let after = after.filter(|quantity| self.links(span.end..quantity.start));
+        let before = self.quantities.iter().rfind(|quantity| quantity.end <= span.start);
+        let before = before.filter(|quantity| self.plain.get(quantity.end..span.start) == Some(" "));
+        let quantity = after.or(before).filter(|quantity| !quantity.unknown_unit)?;
+        let wanted = key.rsplit_once('_').and_then(|(_, unit)| quantities::unit(unit));
+        let value = match (quantity.unit, wanted) {
+            (Some(from), Some(to)) => quantities::convert(quantity.value, from, to)?,
+            _ => quantity.value,
+        };
+        Some((whole(value), quantity.start..quantity.end))
     }
 
     fn position(&self, label: &Label) -> Option<(Value, Range<usize>)> {
@@ -337,6 +353,7 @@ fn convert(parameter: &Parameter, quantity: &Quantity, bracket: Option<&'static 
     let wanted = quantities::unit(&parameter.unit);
     match (quantity.unit.or(bracket), wanted) {
         // Nobody gives rain in kilometres.
+        (Some(from), Some(to)) if from.dimension != to.dimension => molar(&parameter.name, quantity.value, from, to),
         (Some(from), Some(to)) => quantities::convert(quantity.value, from, to).filter(|_| is_near(from, to)),
         (Some(_), None) => None,
         (None, None) if parameter.unit.is_empty() => Some(quantity.value),
@@ -353,10 +370,38 @@ fn convert(parameter: &Parameter, quantity: &Quantity, bracket: Option<&'static 
     }
 }
 
+/// Molar masses of analytes in g/mol (NIST Chemistry WebBook), of urea nitrogen that of its two atoms.
+const MOLAR_MASSES: &[(&str, f64)] = &[
+    ("creatinine", 113.12),
+    ("bilirubin", 584.66),
+    ("glucose", 180.156),
+    ("total_cholesterol", 386.65),
+    ("hdl", 386.65),
+    ("calcium", 40.078),
+    ("urea", 60.055),
+    ("bun", 28.013),
+];
+
+/// Converts between the mass and the amount of a substance in a volume; six digits are kept.
+fn molar(name: &str, value: f64, from: &Unit, to: &Unit) -> Option<f64> {
+    let (_, mass) = MOLAR_MASSES.iter().find(|(analyte, _)| *analyte == name)?;
+    let (mass_unit, amount_unit) = (quantities::unit("mg/L")?, quantities::unit("mmol/L")?);
+    let converted = match (from.dimension, to.dimension) {
+        (Dimension::MolarConcentration, Dimension::MassConcentration) => {
+            quantities::convert(quantities::convert(value, from, amount_unit)? * mass, mass_unit, to)?
+        }
+        (Dimension::MassConcentration, Dimension::MolarConcentration) => {
+            quantities::convert(quantities::convert(value, from, mass_unit)? / mass, amount_unit, to)?
+        }
+        _ => return None,
+    };
+    format!("{converted:.5e}").parse().ok()
+}
+
 /// Whether two units of length are of a similar size.
 fn is_near(from: &Unit, to: &Unit) -> bool {
     let ratio = quantities::convert(1.0, from, to).unwrap_or(1.0);
-    from.dimension != quantities::Dimension::Length || (1e-4..=1e4).contains(&ratio)
+    from.dimension != Dimension::Length || (1e-4..=1e4).contains(&ratio)
 }
 
 fn number_value(kind: &Type, value: f64) -> Option<Value> {

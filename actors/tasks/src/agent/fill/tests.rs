@@ -185,3 +185,93 @@ fn hostile_texts_end_soon() {
         filled(&parameters, &text);
     }
 }
+
+/// A parameter with the words of a catalogue.
+fn said(parameter: &str, words: &[&str], task: &str) -> Value {
+    let mut parameter = Parameter::parse(parameter).unwrap();
+    let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+    parameter.add_words(&words).unwrap();
+    let name = parameter.name.clone();
+    let parameters = [parameter];
+    let mut accepted = accept(&parameters, Value::Null);
+    let found = from_text(&parameters, &mut accepted, task, None);
+    if found.is_empty() { Value::Null } else { accepted.params.remove(&name).unwrap_or_default() }
+}
+
+#[test]
+fn phrases_give_booleans_where_a_sentence_states_or_denies_them() {
+    let diabetes = |task| said("diabetes:boolean:false", &["true=diabetes", "true=diabetic"], task);
+    for (task, wanted) in [
+        ("A diabetic man of 61.", json!(true)),
+        ("Hypertension and diabetes since 2010.", json!(true)),
+        ("He does not smoke and has diabetes.", json!(true)),
+        ("No diabetes.", json!(false)),
+        ("She denies fever, cough or diabetes.", json!(false)),
+        ("Diabetes: no", json!(false)),
+        ("No fever, diabetes since 2010.", Value::Null),
+        ("His father had diabetes.", Value::Null),
+        ("Is it diabetes?", Value::Null),
+        ("If diabetes is found, call.", Value::Null),
+        ("He is diabetic. No diabetes in the notes.", Value::Null),
+        ("A man with a prediabetes clinic visit.", Value::Null),
+    ] {
+        assert_eq!(diabetes(task), wanted, "{task}");
+    }
+    let oxygen = |task| said("oxygen:boolean:false", &["true=on oxygen", "false=room air"], task);
+    assert_eq!(oxygen("SpO2 91 % on room air"), json!(false));
+    assert_eq!(oxygen("on oxygen, 2 L"), json!(true));
+}
+
+#[test]
+fn phrases_give_words_of_an_enum_numbers_and_maps() {
+    let state = |task| said("consciousness:enum(A|C|V):\"A\"", &["C=new confusion", "V=responds to voice"], task);
+    assert_eq!(state("She has new confusion."), json!("C"));
+    assert_eq!(state("No new confusion."), Value::Null, "a denied phrase names no other word");
+    let ecg = |task| said("ecg:integer:null", &["0=normal ecg", "2=st depression"], task);
+    assert_eq!(ecg("Normal ECG at 10:00"), json!(0));
+    assert_eq!(ecg("normal ECG first, then ST depression"), Value::Null, "two values");
+    let ais = |task| said("ais:map<integer>:{}", &["head=head", "chest=chest"], task);
+    assert_eq!(ais("AIS head 4, chest 3"), json!({ "head": 4, "chest": 3 }));
+    assert_eq!(ais("Pain in the chest and head"), Value::Null);
+    let wells = |task| {
+        said("criteria:map<boolean>:{}", &["immobilised=bed rest", "malignancy=cancer", "haemoptysis=haemoptysis"], task)
+    };
+    assert_eq!(
+        wells("Bed rest after surgery; no haemoptysis or cancer"),
+        json!({ "immobilised": true, "haemoptysis": false, "malignancy": false })
+    );
+    let nodule = |task| {
+        said("features:map<any>:{}", &["diameter_mm=nodule#", "spiculated=spiculated", "age=aged#"], task)
+    };
+    assert_eq!(
+        nodule("A 1.5 cm nodule, spiculated, in a woman aged 65"),
+        json!({ "diameter_mm": 15, "spiculated": true, "age": 65 })
+    );
+    assert_eq!(nodule("A nodule."), Value::Null, "a number is needed");
+}
+
+#[test]
+fn phrases_that_say_no_value_of_the_parameter_are_mistakes() {
+    let mut parameter = Parameter::parse("sex:enum(female|male):required").unwrap();
+    assert!(parameter.add_words(&["woman=woman".to_owned()]).unwrap_err().contains("not a value"));
+}
+
+/// Conversion factors of the AMA Manual of Style, 11th edition, 17.5: creatinine 88.4, bilirubin 17.1, glucose 0.0555,
+/// cholesterol 0.0259, urea nitrogen 0.357.
+#[test]
+fn amounts_of_an_analyte_are_converted_to_its_mass() {
+    for (parameter, unit, task, wanted) in [
+        ("creatinine", "mg/dL", "creatinine 88.4 µmol/L", 1.0),
+        ("bilirubin", "mg/dL", "bilirubin 17.1 µmol/L", 1.0),
+        ("glucose", "mg/dL", "glucose 5.55 mmol/L", 100.0),
+        ("total_cholesterol", "mg/dL", "total cholesterol 5.18 mmol/L", 200.0),
+        ("bun", "mg/dL", "BUN 7.14 mmol/L", 20.0),
+        ("urea", "mmol/L", "urea 42 mg/dL", 6.993),
+    ] {
+        let found = with_units(&[(&format!("{parameter}:number:required"), unit)], task);
+        let found = found[parameter].as_f64().unwrap_or_else(|| panic!("{task}"));
+        assert!((found - wanted).abs() <= 0.002 * wanted, "{task}: {found}");
+    }
+    assert_eq!(with_units(&[("sodium:number:required", "mg/dL")], "sodium 140 mmol/L"), json!({}), "no molar mass");
+    assert_eq!(with_units(&[("wbc:number:required", "1e9/L")], "WBC 14.2 x10^9/L"), json!({ "wbc": 14.2 }));
+}

@@ -27,6 +27,10 @@ pub enum Dimension {
     RainRate,
     /// Frequency of waves.
     Frequency,
+    /// Cells in a volume of blood.
+    CellCount,
+    /// Activity of an enzyme in a volume.
+    Enzyme,
     /// Events per time.
     Rate,
     /// Angle.
@@ -207,6 +211,10 @@ units! {
     MolarConcentration:
         "mmol/L" 1.0 ["mmol/L", "mmol/l"],
         "umol/L" 1e-3 ["umol/L", "µmol/L", "μmol/L", "umol/l", "µmol/l", "μmol/l"];
+    CellCount:
+        "1e9/L" 1.0 ["x10^9/L", "x 10^9/L", "×10^9/L", "× 10^9/L", "×10⁹/L", "× 10⁹/L", "x10⁹/L", "x10e9/L", "10^9/L", "10⁹/L", "G/L", "K/uL", "K/µL", "K/μL", "/nL"];
+    Enzyme:
+        "U/L" 1.0 ["U/L", "IU/L", "U/l"];
     Magnitude:
         "Mw" 1.0 ["Mw"];
 }
