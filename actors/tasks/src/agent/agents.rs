@@ -29,6 +29,8 @@ pub struct Agent {
     pub capabilities: Vec<String>,
     /// Parameters of a run, in the catalogue's order.
     pub(crate) parameters: Vec<Parameter>,
+    /// Sets of optional parameters of each of which a run needs one.
+    pub(crate) one_of: Vec<Vec<String>>,
     /// Engines that a model may call.
     pub toolbox: Vec<&'static Engine>,
     /// System prompt of a model that plans or writes for the agent.

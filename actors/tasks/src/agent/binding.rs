@@ -3,13 +3,18 @@
 use muster_kernel_words::quantities::{Unit, convert};
 use serde_json::{Map, Value};
 
-use super::reference::{Reference, Scope};
+use super::reference::{Reference, Scope, is_empty};
+
+/// What separates alternatives.
+const OR: &str = " ?? ";
 
 /// A value that may contain references.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Binding {
     /// The referenced value.
     Reference(Reference),
+    /// The first of the referenced values that is not empty.
+    First(Vec<Reference>),
     /// The referenced number, or each of an array, in another unit.
     Converted {
         /// Where the number is.
@@ -35,6 +40,9 @@ impl Binding {
     /// Returns the first invalid reference.
     pub(super) fn parse(value: &Value) -> Result<Self, String> {
         let parsed = match value {
+            Value::String(text) if text.starts_with('$') && text.contains(OR) => {
+                Self::First(text.split(OR).map(|part| Reference::parse(part.trim())).collect::<Result<_, _>>()?)
+            }
             Value::String(text) if text.starts_with('$') => Self::Reference(Reference::parse(text)?),
             Value::Array(items) => Self::Array(items.iter().map(Self::parse).collect::<Result<_, _>>()?),
             Value::Object(entries) => {
@@ -49,6 +57,7 @@ impl Binding {
     pub(super) fn references(&self) -> Vec<&Reference> {
         match self {
             Self::Reference(reference) | Self::Converted { reference, .. } => vec![reference],
+            Self::First(references) => references.iter().collect(),
             Self::Literal(_) => Vec::new(),
             Self::Array(items) => items.iter().flat_map(Self::references).collect(),
             Self::Object(entries) => entries.iter().flat_map(|(_, value)| value.references()).collect(),
@@ -58,6 +67,10 @@ impl Binding {
     pub(super) fn value(&self, scope: &Scope<'_>) -> Value {
         match self {
             Self::Reference(reference) => reference.value(scope),
+            Self::First(references) => {
+                let mut values = references.iter().map(|reference| reference.value(scope));
+                values.find(|value| !is_empty(value)).unwrap_or_default()
+            }
             Self::Converted { reference, from, to } => converted(reference.value(scope), from, to),
             Self::Literal(value) => value.clone(),
             Self::Array(items) => items.iter().map(|item| item.value(scope)).collect(),

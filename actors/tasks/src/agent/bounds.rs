@@ -91,6 +91,7 @@ fn constrain(parameter: &mut Parameter, plan: &[PlanStep], mistakes: &mut Vec<St
 fn visit(binding: &Binding, target: &Target<'_>, take: &mut impl FnMut(&Reference, &Target<'_>)) {
     match binding {
         Binding::Reference(reference) | Binding::Converted { reference, .. } => take(reference, target),
+        Binding::First(references) => references.iter().for_each(|reference| take(reference, target)),
         Binding::Literal(_) => {}
         Binding::Array(items) => {
             if let Type::Array(item) = target.kind {
@@ -182,7 +183,8 @@ fn convert(
                 _ => mistakes.push(format!("{place}: {reference} is in {has}, which does not convert to {unit}")),
             }
         }
-        Binding::Converted { .. } | Binding::Literal(_) => {}
+        // Alternatives must have the unit, which `constrain` checks for params.
+        Binding::First(_) | Binding::Converted { .. } | Binding::Literal(_) => {}
         Binding::Array(items) => {
             if let Type::Array(item) = kind {
                 items.iter_mut().for_each(|inner| convert(inner, item, unit, parameters, before, place, mistakes));

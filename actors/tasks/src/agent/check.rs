@@ -189,9 +189,7 @@ impl<'a> Check<'a> {
         let required = |when: &str| {
             let name = when.strip_prefix("$params.").unwrap_or_default();
             row.one_of.iter().flatten().any(|one| one == name)
-                || parameters
-                    .iter()
-                    .any(|param| param.name == name && param.default == ParameterDefault::Required)
+                || parameters.iter().any(|param| param.name == name && param.default == ParameterDefault::Required)
         };
         if !row.plan.is_empty() && row.plan.iter().all(|step| step.when.as_deref().is_some_and(|when| !required(when)))
         {

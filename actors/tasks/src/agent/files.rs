@@ -2,8 +2,8 @@
 //!
 //! Where a param or a member of one is a text or base64, `{"file": "path/in/workspace"}` stands for the content of that file.
 //! A record with `path` and without its content (`source`, `content` or `text`) is completed from the file of that path.
-//! An input of any type takes `{"file": "data.json"}` for the parsed content, if that is the whole input. The files are
-//! read when a step begins, below the workspace folder only.
+//! A list or a map takes the rows or columns of a file ([`file_table`]), and so does an input of any type, if that is the
+//! whole input. The files are read when a step begins, below the workspace folder only.
 
 use std::collections::HashMap;
 
@@ -12,14 +12,15 @@ use base64::engine::general_purpose::STANDARD;
 use futures::future::BoxFuture;
 use muster_engines::Engine;
 use muster_engines::grammar::{Member, Prim, Type};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::failure;
+use super::file_table::{self, FileReference};
 use crate::engine::{EngineCaller, EngineRunner};
 use crate::task::StepError;
 
 /// Members of a record that hold the content of its `path`.
-const CONTENTS: [&str; 3] = ["source", "content", "text"];
+pub(super) const CONTENTS: [&str; 3] = ["source", "content", "text"];
 /// Most files of one step, and their maximum size together, in bytes.
 const MAX_FILES: usize = 200;
 const MAX_BYTES: usize = 16 * 1024 * 1024;
@@ -28,27 +29,28 @@ const MAX_BYTES: usize = 16 * 1024 * 1024;
 enum Place<'v> {
     /// The whole value.
     Value { path: &'v str, kind: Prim },
+    /// Rows or columns of the file.
+    Table(FileReference<'v>),
     /// A member of a record.
     Member { path: &'v str, name: &'v str },
 }
 
-/// Returns the path of a reference to a file.
-fn path_of(value: &Value) -> Option<&str> {
-    let object = value.as_object().filter(|object| object.len() == 1)?;
-    object.get("file")?.as_str()
-}
-
-/// Returns the path of the JSON file that is the whole of an input of any type.
-fn document<'v>(kind: &Type, value: &'v Value) -> Option<&'v str> {
-    path_of(value).filter(|path| *kind == Type::Prim(Prim::Any) && path.ends_with(".json"))
+/// Returns the file that is the whole of an input of any type.
+fn document<'v>(kind: &Type, value: &'v Value) -> Option<FileReference<'v>> {
+    FileReference::of(value).filter(|file| *kind == Type::Prim(Prim::Any) && file.is_data())
 }
 
 /// Returns what a value of this type takes from a file.
 fn place<'v>(kind: &'v Type, value: &'v Value) -> Option<Place<'v>> {
     match kind {
         Type::Prim(kind @ (Prim::String | Prim::Bytes)) => {
-            path_of(value).map(|path| Place::Value { path, kind: *kind })
+            let file = FileReference::of(value)?;
+            let is_cell = *kind == Prim::String && !file.is_whole();
+            Some(if is_cell { Place::Table(file) } else { Place::Value { path: file.path, kind: *kind } })
         }
+        Type::Array(_) => FileReference::of(value).map(Place::Table),
+        // A map of texts may have a key `file`.
+        Type::Map(item) if matches!(**item, Type::Array(_)) => FileReference::of(value).map(Place::Table),
         Type::Record(members) => {
             let object = value.as_object()?;
             let path = object.get("path")?.as_str()?;
@@ -67,12 +69,14 @@ fn is_content(member: &Member) -> bool {
 pub(super) fn stand_in(kind: &Type, value: &Value) -> Option<Value> {
     let mut paths = Vec::new();
     collect(kind, value, &mut paths);
-    (!paths.is_empty()).then(|| replaced(kind, value, &|_| Some(Vec::new())).unwrap_or_default())
+    (!paths.is_empty()).then(|| replaced(kind, value, &|_| None).unwrap_or_default())
 }
 
 fn collect<'v>(kind: &'v Type, value: &'v Value, paths: &mut Vec<&'v str>) {
-    if let Some(Place::Value { path, .. } | Place::Member { path, .. }) = place(kind, value) {
-        paths.push(path);
+    match place(kind, value) {
+        Some(Place::Value { path, .. } | Place::Member { path, .. }) => paths.push(path),
+        Some(Place::Table(file)) => return paths.push(file.path),
+        None => {}
     }
     match (kind, value) {
         (Type::Array(item), Value::Array(items)) => items.iter().for_each(|value| collect(item, value, paths)),
@@ -88,16 +92,16 @@ fn collect<'v>(kind: &'v Type, value: &'v Value, paths: &mut Vec<&'v str>) {
     }
 }
 
-/// Puts the contents in their places. The error names the file whose content does not fit.
+/// Puts the contents in their places; without contents, what any file could have. The error names the file whose content
+/// does not fit.
 fn replaced(kind: &Type, value: &Value, content: &dyn Fn(&str) -> Option<Vec<u8>>) -> Result<Value, String> {
     let text = |path: &str| -> Result<Value, String> {
-        let bytes = content(path).ok_or_else(|| format!("{path} was not read"))?;
+        let bytes = content(path).unwrap_or_default();
         String::from_utf8(bytes).map(Value::String).map_err(|_| format!("{path} is not text in UTF-8"))
     };
     match place(kind, value) {
         Some(Place::Value { path, kind: Prim::Bytes }) => {
-            let bytes = content(path).ok_or_else(|| format!("{path} was not read"))?;
-            return Ok(STANDARD.encode(bytes).into());
+            return Ok(STANDARD.encode(content(path).unwrap_or_default()).into());
         }
         Some(Place::Value { path, .. }) => return text(path),
         Some(Place::Member { path, name }) => {
@@ -105,13 +109,21 @@ fn replaced(kind: &Type, value: &Value, content: &dyn Fn(&str) -> Option<Vec<u8>
             object.insert(name.to_owned(), text(path)?);
             return Ok(Value::Object(object));
         }
+        Some(Place::Table(file)) => {
+            return match (content(file.path), kind) {
+                (Some(bytes), kind) => file_table::value(kind, &file, &bytes),
+                (None, Type::Array(_)) => Ok(Value::Array(Vec::new())),
+                (None, Type::Map(_)) => Ok(Value::Object(Map::new())),
+                (None, _) => Ok(Value::String(String::new())),
+            };
+        }
         None => {}
     }
     match (kind, value) {
         (Type::Array(item), Value::Array(items)) => items.iter().map(|value| replaced(item, value, content)).collect(),
         (Type::Map(item), Value::Object(entries)) => {
             let entry = |(name, value): (&String, &Value)| Ok((name.clone(), replaced(item, value, content)?));
-            entries.iter().map(entry).collect::<Result<serde_json::Map<_, _>, String>>().map(Value::Object)
+            entries.iter().map(entry).collect::<Result<Map<_, _>, String>>().map(Value::Object)
         }
         (Type::Record(members), Value::Object(object)) => {
             let mut object = object.clone();
@@ -143,7 +155,7 @@ pub(super) fn load(
             let mut found = Vec::new();
             inputs().for_each(|field| {
                 if let Some(value) = fields.get(&field.name) {
-                    found.extend(document(&field.kind, value));
+                    found.extend(document(&field.kind, value).map(|file| file.path));
                     collect(&field.kind, value, &mut found);
                 }
             });
@@ -173,12 +185,11 @@ pub(super) fn load(
         let content = |path: &str| contents.get(path).cloned();
         for field in inputs() {
             if let Some(value) = fields.get(&field.name) {
-                let parsed = |path: &str| {
-                    let bytes = contents.get(path).map(Vec::as_slice).unwrap_or_default();
-                    serde_json::from_slice(bytes).map_err(|error| format!("{path} is not JSON: {error}"))
-                };
                 let value = match document(&field.kind, value) {
-                    Some(path) => parsed(path),
+                    Some(file) => {
+                        let bytes = contents.get(file.path).map(Vec::as_slice).unwrap_or_default();
+                        file_table::value(&field.kind, &file, bytes)
+                    }
                     None => replaced(&field.kind, value, &content),
                 };
                 let value = value.map_err(|why| failed(muster_core::Error::new(muster_core::Kind::Invalid, why)))?;

@@ -14,8 +14,13 @@ const MAX_EXAMPLE: usize = 200;
 
 /// Describes missing params, and how to give them.
 pub(super) fn describe(agent: &Agent, missing: &[String]) -> String {
-    let parameters = missing.iter().filter_map(|name| agent.parameters.iter().find(|param| param.name == *name));
-    let described: Vec<String> = parameters.map(|parameter| one(agent, parameter)).collect();
+    let in_set = |name: &String| agent.one_of.iter().any(|set| set.contains(name));
+    let mut described: Vec<String> =
+        missing.iter().filter(|name| !in_set(name)).filter_map(|name| named(agent, name)).collect();
+    for set in agent.one_of.iter().filter(|set| set.iter().all(|name| missing.contains(name))) {
+        let choices: Vec<String> = set.iter().filter_map(|name| named(agent, name)).collect();
+        described.push(format!("one of: {}", choices.join(" – or ")));
+    }
     format!(
         "the agent {} needs {}. Write it in the instruction of a redirect, or as {{\"params\": {{…}}}}",
         agent.id,

@@ -162,7 +162,7 @@ pub(super) fn skip_reason(step: &PlanStep, scope: &Scope<'_>) -> Option<String> 
         let field = step.engine.fields().inputs.iter().find(|field| field.name == *name)?;
         let reference = match binding {
             Binding::Reference(reference) | Binding::Converted { reference, .. } => reference,
-            Binding::Literal(_) | Binding::Array(_) | Binding::Object(_) => return None,
+            Binding::First(_) | Binding::Literal(_) | Binding::Array(_) | Binding::Object(_) => return None,
         };
         let value = binding.value(scope);
         let of_param = matches!(reference.head, Head::Param(_)) && value.is_number();

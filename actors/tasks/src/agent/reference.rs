@@ -1,12 +1,14 @@
-//! References in plans: `$task`, `$now`, `$params.name`, `$steps.as.output`, each with `.field`, `[index]` and `[]`.
+//! References in plans: `$task`, `$now`, `$params.name`, `$steps.as.output`, each with `.field`, `[index]`, `[]` and `[+]`.
 
 use std::collections::HashMap;
 use std::fmt;
 
 use muster_engines::Engine;
 use muster_engines::grammar::{Prim, Type};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use super::file_table::FileReference;
+use super::files;
 use super::parameter::Parameter;
 use muster_core::Millis;
 
@@ -48,6 +50,8 @@ pub enum Hop {
     Last,
     /// All items.
     Each,
+    /// The texts of a list, joined by empty lines.
+    Joined,
 }
 
 /// The types of what a reference can name.
@@ -81,6 +85,7 @@ impl fmt::Display for Reference {
             Hop::Index(at) => write!(f, "[{at}]"),
             Hop::Last => f.write_str("[-1]"),
             Hop::Each => f.write_str("[]"),
+            Hop::Joined => f.write_str("[+]"),
         })
     }
 }
@@ -157,6 +162,8 @@ impl Reference {
         match (kind, hop) {
             (Type::Prim(Prim::Any), _) | (Type::Array(_), Hop::Each) => Ok(kind.clone()),
             (Type::Array(item), Hop::Index(_) | Hop::Last) => Ok((**item).clone()),
+            (Type::Array(item), Hop::Joined) if **item == Type::Prim(Prim::String) => Ok(Type::Prim(Prim::String)),
+            (_, Hop::Joined) => Err(format!("{self}: {kind} is not a list of texts")),
             (_, Hop::Index(_) | Hop::Last | Hop::Each) => Err(format!("{self}: {kind} is not an array")),
             (Type::Array(item), Hop::Field(name)) => self.field(item, name).map(|field| Type::Array(Box::new(field))),
             (kind, Hop::Field(name)) => self.field(kind, name),
@@ -191,10 +198,28 @@ fn follow(value: &Value, hops: &[Hop]) -> Value {
     let Some((hop, rest)) = hops.split_first() else { return value.clone() };
     let next = match (value, hop) {
         (_, Hop::Each) => Some(value),
+        (Value::Array(items), Hop::Joined) => {
+            let texts: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+            return follow(&Value::String(texts.join("\n\n")), rest);
+        }
         (Value::Array(items), Hop::Index(at)) => items.get(*at),
         (Value::Array(items), Hop::Last) => items.last(),
         (Value::String(time), Hop::Field(name)) if name == "date" => return follow(&date(time), rest),
-        (Value::Object(object), Hop::Field(name)) => object.get(name),
+        (Value::Object(object), Hop::Field(name)) if object.contains_key(name) => object.get(name),
+        // The content of a record that is read from its path when the step begins.
+        (Value::Object(object), Hop::Field(name)) if files::CONTENTS.contains(&name.as_str()) && object.contains_key("path") => {
+            return follow(&json!({ "file": object.get("path") }), rest);
+        }
+        // Of a file that is read when the step begins: its column, or its row.
+        (Value::Object(object), Hop::Field(_) | Hop::Index(_)) if FileReference::of(value).is_some() => {
+            let mut object = object.clone();
+            match hop {
+                Hop::Field(name) => drop(object.insert("column".to_owned(), name.as_str().into())),
+                Hop::Index(at) => drop(object.insert("row".to_owned(), (*at).into())),
+                Hop::Last | Hop::Each | Hop::Joined => {}
+            }
+            return follow(&Value::Object(object), rest);
+        }
         (Value::Array(items), Hop::Field(name)) => {
             let field = |item: &Value| match item {
                 Value::String(time) if name == "date" => date(time),
@@ -250,6 +275,7 @@ fn read_hop(text: &str) -> Option<(Hop, &str)> {
     match index {
         "" => Some((Hop::Each, rest)),
         "-1" => Some((Hop::Last, rest)),
+        "+" => Some((Hop::Joined, rest)),
         index if digits => Some((Hop::Index(index.parse().ok()?), rest)),
         _ => None,
     }

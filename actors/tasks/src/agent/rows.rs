@@ -47,6 +47,9 @@ pub(super) struct AgentRow {
     /// Other words by which texts name parameters.
     #[serde(default)]
     pub(super) words: BTreeMap<String, Vec<String>>,
+    /// Sets of optional parameters of each of which a run needs one.
+    #[serde(default)]
+    pub(super) one_of: Vec<Vec<String>>,
     pub(super) engines: Vec<String>,
     pub(super) system_prompt: String,
     pub(super) plan: Vec<StepRow>,

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::agents::Agent;
 use super::fill::{self, Filled};
+use super::reference::is_empty;
 use super::parameter::{Accepted, Parameter, ParameterDefault, accept, complete, problems_of};
 use crate::task::TaskView;
 
@@ -33,6 +34,7 @@ pub(super) struct Note {
 /// them; others are left to a model, and noted.
 pub(super) fn steered_params(agent: &Agent, view: &TaskView) -> SteeredParams {
     let mut accepted = accept(&agent.parameters, fitting(agent, &view.params));
+    accepted.missing.extend(wanting(agent, &accepted.params));
     let now = Some(view.created_at);
     // What only the time of the task makes clear, such as "tomorrow".
     if !accepted.missing.is_empty() {
@@ -54,8 +56,15 @@ pub(super) fn steered_params(agent: &Agent, view: &TaskView) -> SteeredParams {
     let params = accepted.params;
     let lacks = |parameter: &&Parameter| !params.contains_key(&parameter.name);
     steered.missing = agent.parameters.iter().filter(lacks).map(|parameter| parameter.name.clone()).collect();
+    steered.missing.extend(wanting(agent, &params));
     steered.params = params;
     steered
+}
+
+/// Returns the params of the sets of which one is needed and none is given.
+fn wanting(agent: &Agent, params: &Map<String, Value>) -> Vec<String> {
+    let is_given = |name: &String| params.get(name).is_some_and(|value| !is_empty(value));
+    agent.one_of.iter().filter(|set| !set.iter().any(is_given)).flatten().cloned().collect()
 }
 
 /// Takes params from an instruction in prose.
@@ -86,7 +95,8 @@ pub(super) fn filled(
     steered: &SteeredParams,
 ) -> (Vec<Value>, Vec<std::ops::Range<usize>>) {
     let required = agent.parameters.iter().filter(|parameter| parameter.default == ParameterDefault::Required);
-    let required: Vec<String> = required.map(|parameter| parameter.name.clone()).collect();
+    let sets = agent.one_of.iter().flatten().cloned();
+    let required: Vec<String> = required.map(|parameter| parameter.name.clone()).chain(sets).collect();
     let found = fill::find(&agent.parameters, &Default::default(), &required, &view.task, Some(view.created_at));
     let kept: Vec<&Filled> = found
         .iter()

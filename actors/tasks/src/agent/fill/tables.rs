@@ -21,11 +21,11 @@ struct Table<'a> {
     title: &'a str,
 }
 
-struct Cell<'a> {
+pub(in crate::agent) struct Cell<'a> {
     /// In lower case, with `_` between words, without the unit.
-    name: String,
+    pub(in crate::agent) name: String,
     /// The unit after the name in brackets, if any.
-    unit: Option<&'a str>,
+    pub(in crate::agent) unit: Option<&'a str>,
 }
 
 pub(super) fn fill(search: &mut Search<'_>) {
@@ -108,7 +108,7 @@ fn rows(kind: &Type, table: &Table<'_>) -> Option<(Value, usize)> {
     }
 }
 
-fn value(cell: &str, member: &Member, unit: Option<&str>) -> Option<Value> {
+pub(in crate::agent) fn value(cell: &str, member: &Member, unit: Option<&str>) -> Option<Value> {
     match &member.kind {
         Type::Prim(Prim::Number) => number(cell, &member.unit, unit).map(Value::from),
         Type::Prim(Prim::Integer) => {
@@ -164,7 +164,7 @@ fn named(unit: &str) -> Option<&'static quantities::Unit> {
     }
 }
 
-fn header(cell: &str) -> Cell<'_> {
+pub(in crate::agent) fn header(cell: &str) -> Cell<'_> {
     let (name, unit) = match cell.split_once(['(', '[']) {
         Some((name, unit)) => (name, Some(unit.trim_end_matches([')', ']']).trim())),
         None => (cell, None),

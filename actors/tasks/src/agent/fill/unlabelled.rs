@@ -90,7 +90,7 @@ pub(super) fn fill(search: &mut Search<'_>, prose: &Prose) {
         }
     }
     tokens(search, prose);
-    files(search, prose);
+    super::named_files::fill(search, prose);
 }
 
 /// Texts that show what they are: a vector of CVSS, a weather report.
@@ -128,63 +128,6 @@ fn tokens(search: &mut Search<'_>, prose: &Prose) {
         {
             search.take(parameter, one.into(), "rule", at..at + one.len());
         }
-    }
-}
-
-/// Endings of files that hold text.
-const EXTENSIONS: &[&str] = &[
-    "rs", "py", "js", "mjs", "ts", "tsx", "jsx", "go", "java", "c", "h", "cc", "cpp", "hpp", "rb", "php", "sh", "toml",
-    "yaml", "yml", "json", "csv", "tsv", "txt", "md", "html", "sql", "patch", "diff", "log", "xml", "cfg", "ini",
-    "rego", "ics", "env", "lock",
-];
-/// Parameters that are contents of files.
-const CONTENTS: &[&str] = &[
-    "source",
-    "patch",
-    "csv",
-    "config",
-    "content",
-    "text",
-    "html",
-    "sql",
-    "policy",
-    "strings_text",
-    "payload",
-    "answer",
-    "report",
-];
-
-/// Files that the text names, in place of contents: one for the only missing text, or several for a list of files.
-fn files(search: &mut Search<'_>, prose: &Prose) {
-    let tokens =
-        prose.text.split_whitespace().map(|token| token.trim_matches(['"', '`', '\'', '(', ')', ',', ';', ':', '.']));
-    let is_file = |token: &&str| {
-        let extension = token.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, extension)| extension);
-        extension.is_some_and(|extension| EXTENSIONS.contains(&extension))
-            && token.len() <= 512
-            && !token.contains("//")
-            && token.chars().all(|c| c.is_alphanumeric() || matches!(c, '/' | '_' | '-' | '.' | '+'))
-    };
-    let mut found: Vec<&str> = tokens.filter(is_file).collect();
-    found.dedup();
-    let Some((first, last)) = found.first().zip(found.last()) else { return };
-    let (Some(start), Some(end)) = (prose.text.find(first), prose.text.rfind(last).map(|at| at + last.len())) else {
-        return;
-    };
-    let parameters = search.parameters;
-    let missing: Vec<&Parameter> =
-        parameters.iter().filter(|param| search.missing.contains(param.name.as_str())).collect();
-    let texts = missing
-        .iter()
-        .filter(|param| param.kind == Type::Prim(Prim::String) && CONTENTS.contains(&param.name.as_str()));
-    let lists = missing.iter().filter(|param| problems_of(param, &json!([{ "path": "a" }])).is_empty());
-    match (&texts.collect::<Vec<_>>()[..], &lists.collect::<Vec<_>>()[..], &found[..]) {
-        ([text], [], [one]) => drop(search.take(text, json!({ "file": one }), "rule", start..end)),
-        ([], [list], all) => {
-            let files = all.iter().map(|path| json!({ "path": path })).collect();
-            search.take(list, files, "rule", start..end);
-        }
-        _ => {}
     }
 }
 
