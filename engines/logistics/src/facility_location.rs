@@ -1,24 +1,30 @@
 //! q68: facility location and coverage.
 
 use muster_engine::prelude::*;
+use muster_kernel_choice::{Graph, shortest_paths};
 use muster_kernel_earth as earth;
 
 use crate::bounds::{at_most, distinct, not_negative, position, positive};
 
 const MAX_DEMAND: usize = 1_000;
 const MAX_CANDIDATES: usize = 200;
+const MAX_ROADS: usize = 5_000;
+/// Longest road, in km.
+const MAX_ROAD_KM: f64 = 100_000.0;
+/// Distance of a place to which no road leads, in km: more than all roads together.
+const UNREACHED_KM: f64 = 1e9;
 /// Choices up to which all are tried.
 const MAX_CHOICES: f64 = 200_000.0;
 /// Choices times demand points.
 const MAX_STEPS: f64 = 50_000_000.0;
 const MAX_SWAP_ROUNDS: usize = 100;
 
-/// A place with demand.
+/// A place with demand. Its position is needed where there are no roads.
 #[derive(Input)]
 pub struct Demand {
     id: String,
-    lat: f64,
-    lon: f64,
+    lat: Option<f64>,
+    lon: Option<f64>,
     weight: f64,
 }
 
@@ -26,9 +32,17 @@ pub struct Demand {
 #[derive(Input)]
 pub struct Candidate {
     id: String,
-    lat: f64,
-    lon: f64,
+    lat: Option<f64>,
+    lon: Option<f64>,
     fixed: Option<bool>,
+}
+
+/// A road that is passed both ways, between places and junctions by their ids.
+#[derive(Input)]
+pub struct Road {
+    from: String,
+    to: String,
+    length_km: f64,
 }
 
 /// What is to be best.
@@ -43,11 +57,12 @@ pub enum Objective {
     MaxCover,
 }
 
-/// Input of the engine.
+/// Input of the engine. Without candidates each place of demand is one; with roads distances are those along them.
 #[derive(Input)]
 pub struct Input {
     demand: Vec<Demand>,
-    candidates: Vec<Candidate>,
+    candidates: Option<Vec<Candidate>>,
+    roads: Option<Vec<Road>>,
     p: usize,
     objective: Objective,
     radius_km: Option<f64>,
@@ -81,20 +96,28 @@ struct Problem<'a> {
 /// Chooses p sites: by trying all choices where they are few, else by adding the best and exchanging.
 ///
 /// # Errors
-/// A p that cannot be met, a missing radius, a negative weight, too large an input.
+/// A p that cannot be met, a missing radius or position, a negative weight, a place that no road reaches, too large an
+/// input.
 pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
-    let problem = Problem::new(&input)?;
-    let fixed: Vec<usize> = input
-        .candidates
+    let of_demand: Vec<Candidate>;
+    let sites = match &input.candidates {
+        Some(candidates) => candidates,
+        None => {
+            let site = |place: &Demand| Candidate { id: place.id.clone(), lat: place.lat, lon: place.lon, fixed: None };
+            of_demand = input.demand.iter().map(site).collect();
+            &of_demand
+        }
+    };
+    let problem = Problem::new(&input, sites)?;
+    let fixed: Vec<usize> = sites
         .iter()
         .enumerate()
         .filter(|(_, site)| site.fixed.unwrap_or(false))
         .map(|(index, _)| index)
         .collect();
-    let free: Vec<usize> = (0..input.candidates.len()).filter(|index| !fixed.contains(index)).collect();
+    let free: Vec<usize> = (0..sites.len()).filter(|index| !fixed.contains(index)).collect();
     let Some(open) = input.p.checked_sub(fixed.len()).filter(|open| *open <= free.len()) else {
-        let message =
-            format!("must be between the {} fixed sites and the {} candidates", fixed.len(), input.candidates.len());
+        let message = format!("must be between the {} fixed sites and the {} candidates", fixed.len(), sites.len());
         return Err(Failure::invalid(&["p"], message));
     };
     let choices = choices(free.len(), open);
@@ -103,23 +126,32 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         if optimal { problem.all(&fixed, &free, open) } else { problem.exchange(&fixed, &free, open, cx) };
     selected.sort_unstable();
     let nearest = problem.nearest(&selected);
-    let allocation = input.demand.iter().zip(&nearest).map(|(place, (site, distance))| Allocation {
-        demand: place.id.clone(),
-        site: input.candidates.get(*site).map(|site| site.id.clone()).unwrap_or_default(),
-        distance_km: *distance,
-    });
+    let mut allocation = Vec::with_capacity(nearest.len());
+    let mut unreached = Vec::new();
+    for (place, (site, distance)) in input.demand.iter().zip(&nearest) {
+        if *distance < UNREACHED_KM {
+            let site = sites.get(*site).map(|site| site.id.clone()).unwrap_or_default();
+            allocation.push(Allocation { demand: place.id.clone(), site, distance_km: *distance });
+        } else {
+            unreached.push(place.id.as_str());
+        }
+    }
+    if !unreached.is_empty() {
+        let places = unreached.join(", ");
+        if input.objective != Objective::MaxCover {
+            let message = format!("no road leads from a selected site to {places}: add roads or sites, or raise p");
+            return Err(Failure::no_answer(NoAnswer::Infeasible, message));
+        }
+        cx.warn(format!("unreached: no road leads from a selected site to {places}"));
+    }
     let total: f64 = input.demand.iter().map(|place| place.weight).sum();
     let covered = input.demand.iter().zip(&nearest).filter(|(_, (_, distance))| *distance <= problem.radius);
     let covered: f64 = covered.map(|(place, _)| place.weight).sum();
     Ok(Output {
-        allocation: allocation.collect(),
+        allocation,
         objective_value: problem.cost(&selected).abs(),
         covered_share: input.radius_km.map(|_| if total > 0.0 { (covered / total).min(1.0) } else { 1.0 }),
-        selected: selected
-            .iter()
-            .filter_map(|index| input.candidates.get(*index))
-            .map(|site| site.id.clone())
-            .collect(),
+        selected: selected.iter().filter_map(|index| sites.get(*index)).map(|site| site.id.clone()).collect(),
         optimal,
     })
 }
@@ -129,25 +161,62 @@ fn choices(of: usize, open: usize) -> f64 {
     (0..open).fold(1.0, |product, step| product * (of - step) as f64 / (step + 1) as f64).round()
 }
 
+/// Distances on the ellipsoid in km, by site and place.
+fn by_air(demand: &[Demand], sites: &[Candidate]) -> Result<Vec<Vec<f64>>, Failure> {
+    let known = |list: &str, index: usize, lat: Option<f64>, lon: Option<f64>| {
+        let place = [list, &index.to_string()];
+        match (lat, lon) {
+            (Some(lat), Some(lon)) => position(&place, lat, lon),
+            _ => Err(Failure::invalid(&place, "needs lat and lon, as there are no roads")),
+        }
+    };
+    let places = demand.iter().enumerate().map(|(index, place)| known("demand", index, place.lat, place.lon));
+    let places = places.collect::<Result<Vec<_>, _>>()?;
+    let row = |(index, site): (usize, &Candidate)| {
+        let at = known("candidates", index, site.lat, site.lon)?;
+        Ok(places.iter().map(|place| earth::inverse(at, *place).distance / 1_000.0).collect())
+    };
+    sites.iter().enumerate().map(row).collect()
+}
+
+/// Lengths of the shortest ways along roads in km, by site and place.
+fn by_road(demand: &[Demand], sites: &[Candidate], roads: &[Road]) -> Result<Vec<Vec<f64>>, Failure> {
+    at_most(roads.len(), MAX_ROADS, "roads")?;
+    let mut graph = Graph::new();
+    let places: Vec<usize> = demand.iter().map(|place| graph.node(&place.id)).collect();
+    let starts: Vec<usize> = sites.iter().map(|site| graph.node(&site.id)).collect();
+    for (index, road) in roads.iter().enumerate() {
+        if !(0.0..=MAX_ROAD_KM).contains(&road.length_km) {
+            let message = format!("must be between 0 and {MAX_ROAD_KM}");
+            return Err(Failure::invalid(&["roads", &index.to_string(), "length"], message));
+        }
+        let (from, to) = (graph.node(&road.from), graph.node(&road.to));
+        graph.add(from, to, road.length_km, false);
+    }
+    let row = |start: &usize| {
+        let costs = shortest_paths(&graph, *start, |_, _| true).cost;
+        let length = |place: &usize| costs.get(*place).copied().filter(|cost| cost.is_finite());
+        places.iter().map(|place| length(place).unwrap_or(UNREACHED_KM)).collect()
+    };
+    Ok(starts.iter().map(row).collect())
+}
+
 impl<'a> Problem<'a> {
-    fn new(input: &'a Input) -> Result<Self, Failure> {
+    fn new(input: &'a Input, sites: &[Candidate]) -> Result<Self, Failure> {
         at_most(input.demand.len(), MAX_DEMAND, "demand points")?;
-        at_most(input.candidates.len(), MAX_CANDIDATES, "candidates")?;
+        at_most(sites.len(), MAX_CANDIDATES, "candidates")?;
         distinct("demand", input.demand.iter().map(|place| place.id.as_str()))?;
-        distinct("candidates", input.candidates.iter().map(|site| site.id.as_str()))?;
+        distinct("candidates", sites.iter().map(|site| site.id.as_str()))?;
         if input.objective == Objective::MaxCover {
             positive(&["radius"], input.radius_km.unwrap_or(0.0))?;
         }
-        let mut places = Vec::with_capacity(input.demand.len());
         for (index, place) in input.demand.iter().enumerate() {
             not_negative(["demand", &index.to_string(), "weight"], place.weight)?;
-            places.push(position(&["demand", &index.to_string()], place.lat, place.lon)?);
         }
-        let mut distance = Vec::with_capacity(input.candidates.len());
-        for (index, site) in input.candidates.iter().enumerate() {
-            let at = position(&["candidates", &index.to_string()], site.lat, site.lon)?;
-            distance.push(places.iter().map(|place| earth::inverse(at, *place).distance / 1_000.0).collect());
-        }
+        let distance = match &input.roads {
+            Some(roads) => by_road(&input.demand, sites, roads)?,
+            None => by_air(&input.demand, sites)?,
+        };
         Ok(Self { input, distance, radius: input.radius_km.unwrap_or(0.0) })
     }
 
