@@ -152,11 +152,24 @@ fn requires(step: &PlanStep, name: &str) -> bool {
     })
 }
 
-/// Returns why a step is skipped, if it is: its condition is empty, or a parameter is outside the range of its input.
+/// Returns why a step is skipped, if it is: its condition is empty, or a parameter or an output of another step is outside
+/// the range of its input.
 pub(super) fn skip_reason(step: &PlanStep, scope: &Scope<'_>) -> Option<String> {
     let when = step.when.as_ref()?;
-    if is_empty(&when.value(scope)) {
+    let condition = when.value(scope);
+    if is_empty(&condition) || condition == Value::Bool(false) {
         return Some(format!("{when} is empty"));
+    }
+    // Without a value that its engine requires it would only fail.
+    let lacking = step.bind.iter().find_map(|(name, binding)| {
+        let Binding::Reference(reference) = binding else { return None };
+        let of_param = matches!(reference.head, Head::Param(_)) && reference.hops.is_empty();
+        let required =
+            || step.engine.fields().inputs.iter().any(|field| field.name == *name && field.need == Need::Required);
+        (of_param && binding.value(scope).is_null() && required()).then_some(reference)
+    });
+    if let Some(reference) = lacking {
+        return Some(format!("{reference} is empty"));
     }
     step.bind.iter().find_map(|(name, binding)| {
         let field = step.engine.fields().inputs.iter().find(|field| field.name == *name)?;
@@ -165,8 +178,8 @@ pub(super) fn skip_reason(step: &PlanStep, scope: &Scope<'_>) -> Option<String> 
             Binding::First(_) | Binding::Literal(_) | Binding::Array(_) | Binding::Object(_) => return None,
         };
         let value = binding.value(scope);
-        let of_param = matches!(reference.head, Head::Param(_)) && value.is_number();
-        let problem = check(&field.kind, field.range, &value).into_iter().next().filter(|_| of_param)?;
+        let is_given = matches!(reference.head, Head::Param(_) | Head::Step { .. }) && value.is_number();
+        let problem = check(&field.kind, field.range, &value).into_iter().next().filter(|_| is_given)?;
         check(&field.kind, Range::default(), &value)
             .is_empty()
             .then(|| format!("{reference} is {value}, and {name} {}", problem.message))
