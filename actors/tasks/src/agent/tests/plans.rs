@@ -37,7 +37,13 @@ fn runs(agent: &Agent, step: &PlanStep) -> bool {
         let parameter = agent.parameters.iter().find(|parameter| parameter.name == name);
         parameter.is_some_and(|parameter| parameter.default == ParameterDefault::Required)
     };
-    step.when.as_ref().is_none_or(|when| matches!(&when.head, Head::Param(name) if required(name)))
+    let planned = |name: &str| agent.plan.iter().find(|step| step.name == name);
+    step.when.as_ref().is_none_or(|when| match &when.head {
+        Head::Param(name) => required(name),
+        // Outputs of samples are never empty.
+        Head::Step { name, .. } => planned(name).is_some_and(|before| runs(agent, before)),
+        Head::Task | Head::Now => true,
+    })
 }
 
 #[tokio::test]
