@@ -109,12 +109,8 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         }
     };
     let problem = Problem::new(&input, sites)?;
-    let fixed: Vec<usize> = sites
-        .iter()
-        .enumerate()
-        .filter(|(_, site)| site.fixed.unwrap_or(false))
-        .map(|(index, _)| index)
-        .collect();
+    let fixed: Vec<usize> =
+        sites.iter().enumerate().filter(|(_, site)| site.fixed.unwrap_or(false)).map(|(index, _)| index).collect();
     let free: Vec<usize> = (0..sites.len()).filter(|index| !fixed.contains(index)).collect();
     let Some(open) = input.p.checked_sub(fixed.len()).filter(|open| *open <= free.len()) else {
         let message = format!("must be between the {} fixed sites and the {} candidates", fixed.len(), sites.len());
