@@ -64,6 +64,7 @@ bench: setup-build models ## run all benchmarks: limits, actors, store, embedded
 	@$(MAKE) --no-print-directory bench-memory
 	@$(MAKE) --no-print-directory bench-retrieval
 	@$(MAKE) --no-print-directory bench-medical
+	@$(MAKE) --no-print-directory bench-engines
 	@$(MAKE) --no-print-directory bench-governance
 	@$(MAKE) --no-print-directory bench-media
 	@$(MAKE) --no-print-directory bench-media-http
@@ -112,8 +113,15 @@ bench-media: setup-build models ## benchmark the models of media beside onnxrunt
 .PHONY: bench-medical
 bench-medical: setup-build ## benchmark lookups of clinical protocols over HTTP
 	@echo "== medical"
-	@cargo build --release --quiet $(LOCKED) --bin muster --example medical_load
+	@cargo build --release --quiet $(LOCKED) --bin muster --example post_load
 	@$(PYTHON) benches/medical/run.py --target "$(TARGET)" $(BENCH_ARGS)
+
+.PHONY: bench-engines
+bench-engines: setup-build ## measure each engine's example and largest input, and calls over HTTP; writes docs/engine-timings.md
+	@echo "== engines"
+	@cargo build --release --quiet $(LOCKED) --bin muster --example post_load
+	@cargo build --release --quiet $(LOCKED) --package muster-engines --example engine_bench
+	@$(PYTHON) benches/engines/run.py --target "$(TARGET)" --write docs/engine-timings.md $(BENCH_ARGS)
 
 .PHONY: bench-governance
 bench-governance: setup ## benchmark signed decisions over HTTP, and the audit log: writes, proofs, filters, verification of a million entries

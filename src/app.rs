@@ -19,7 +19,7 @@ use muster_identity::keys::{KeyActorOptions, Keys};
 use muster_identity::{DeviceDirectory, Identity, IdentityOptions, Independence};
 use muster_limits::ledger::{Ledger, LedgerOptions};
 use muster_limits::{Options as LimiterOptions, RateLimiter};
-use muster_models::{ChatModel, EmbedOptions, LocalEmbedder, LocalModel};
+use muster_models::{ChatModel, LocalEmbedder, LocalModel};
 use muster_network::device::Devices;
 use muster_network::firmware::Firmwares;
 use muster_network::geofence::Geofences;
@@ -47,7 +47,7 @@ use crate::medical::{Dependencies as MedicalDependencies, Medical};
 use crate::memory::{Dependencies as MemoryDependencies, MemoryParts};
 use crate::otel::Otel;
 use crate::oversight::{self, Oversight};
-use crate::part_options::feed_options;
+use crate::part_options::{embed_options, feed_options};
 pub use crate::part_options::{identity_options, model_options, store_options};
 use crate::system_events::{EventSources, SystemEvents};
 use crate::telemetry::Metrics;
@@ -202,15 +202,7 @@ impl App {
         let local = LocalModel::start(model_options(&config));
         let model: Arc<dyn ChatModel> = Arc::clone(&local) as _;
         let registry = Arc::new(provider_setup::registry(&config, &*model)?);
-        let embedder = LocalEmbedder::start(EmbedOptions {
-            cache_dir: config.llm.cache.clone(),
-            threads: if config.embeddings.threads > 0 {
-                config.embeddings.threads
-            } else {
-                EmbedOptions::default().threads
-            },
-            queue: config.embeddings.queue,
-        });
+        let embedder = LocalEmbedder::start(embed_options(&config));
         let embedded = Arc::new(EmbeddedAdapter::new(Arc::clone(&model)).with_embeddings(Arc::clone(&embedder) as _));
         provider_setup::warn_of_missing_keys(&registry);
         let served = provider_setup::providers(&config, &registry, &embedded, &[])?;
@@ -245,6 +237,8 @@ impl App {
             live: &watched,
             keys: &keys,
             metrics: &metrics,
+            ledger: &ledger,
+            limiter: &limiter,
             standing: standing.reader(),
             effects: &effects,
         };

@@ -6,7 +6,7 @@ use muster_core::Clock;
 use muster_core::guard::StandingReader;
 use muster_feed::{FeedOptions, Limits as FeedLimits};
 use muster_identity::IdentityOptions;
-use muster_models::{ModelOptions, Selection};
+use muster_models::{EmbedOptions, ModelOptions, Selection};
 use muster_store::{Options as StoreOptions, StoreHandle};
 
 use crate::config::Config;
@@ -31,6 +31,17 @@ pub fn model_options(config: &Config) -> ModelOptions {
         options.threads = config.llm.threads;
     }
     options
+}
+
+/// Returns the options of the embedded model of embeddings.
+pub(crate) fn embed_options(config: &Config) -> EmbedOptions {
+    let embeddings = &config.embeddings;
+    let options = EmbedOptions::default();
+    EmbedOptions {
+        cache_dir: config.llm.cache.clone(),
+        threads: if embeddings.threads > 0 { embeddings.threads } else { options.threads },
+        queue: embeddings.queue,
+    }
 }
 
 /// Returns the options of users, sessions and tokens.

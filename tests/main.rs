@@ -34,6 +34,7 @@ mod embeddings;
 mod engines;
 mod fetch;
 mod firmware;
+mod gateway_engine;
 mod geofences;
 mod governance;
 mod home;

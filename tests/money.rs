@@ -1,6 +1,6 @@
 //! Budgets hold whatever a request consists of: the upstream keeps an account of its own.
 
-mod billing;
+pub mod billing;
 
 use std::time::Instant;
 

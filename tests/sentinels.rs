@@ -1,4 +1,4 @@
-//! The sentinels over HTTP: `POST /api/q155/sentinel/orchestrate`, as one answer and as events, and who is told of a critical
+//! The sentinels over HTTP: `POST /api/q155/sentinel/orchestrate`, as one answer and as events, and the record of a critical
 //! verdict.
 
 use serde_json::{Value, json};

@@ -19,7 +19,8 @@ use muster_core::upkeep::PeriodicJob;
 use muster_core::{Clock, Error};
 use muster_feed::Feed;
 use muster_identity::keys::Keys;
-use muster_limits::{AdmissionPart, Admit, BucketKey, Category, Decision, Estimate, RateLimiter, Subject};
+use muster_limits::ledger::Ledger;
+use muster_limits::{Category, RateLimiter};
 use muster_store::StoreHandle;
 use muster_tasks::agent::{AgentExecutor, Agents, CatalogueFile};
 use muster_tasks::engine::Engines;
@@ -34,7 +35,7 @@ pub use sentinels::WatchedSentinels;
 use crate::app::{StartError, failed};
 use crate::config::Config;
 use crate::engine_effects::{EffectParts, ServerEffects};
-use crate::guard::refused;
+use crate::guard::count;
 use crate::live::LiveReader;
 use crate::telemetry::Metrics;
 use crate::ws::Counts;
@@ -43,8 +44,6 @@ use steps::StepThreads;
 
 /// Time between two publications of the metrics.
 const FIGURES_EVERY: Duration = Duration::from_secs(1);
-/// Time for which the count of a control is held. A control costs no tokens.
-const HOLD: Duration = Duration::from_secs(1);
 /// Time between two searches for ended tasks that are due for deletion.
 const SWEEP_EVERY: Duration = Duration::from_secs(300);
 
@@ -75,6 +74,8 @@ pub(crate) struct Dependencies<'a> {
     pub(crate) live: &'a LiveReader,
     pub(crate) keys: &'a Keys,
     pub(crate) metrics: &'a Metrics,
+    pub(crate) ledger: &'a Ledger,
+    pub(crate) limiter: &'a RateLimiter,
     pub(crate) standing: StandingReader,
     /// What engines need of models and tasks.
     pub(crate) effects: &'a ServerEffects,
@@ -117,7 +118,15 @@ impl AgentPlatform {
         dependencies.feed.register_source("tasks", Arc::new(tasks.clone()));
         // Every subscriber of task channels is authenticated.
         let streams = Counts::new(0, config.agents.streams_per_key);
-        let effects = dependencies.effects.provide(dependencies.live, dependencies.keys, &tasks);
+        let effects = dependencies.effects.provide(EffectParts {
+            live: dependencies.live.clone(),
+            keys: dependencies.keys.clone(),
+            tasks: tasks.clone(),
+            ledger: dependencies.ledger.clone(),
+            limiter: dependencies.limiter.clone(),
+            metrics: dependencies.metrics.clone(),
+            clock: dependencies.clock.clone(),
+        });
         Ok(Self { agents, tasks, sentinels, streams, files, _threads: threads, _effects: effects })
     }
 
@@ -168,15 +177,7 @@ pub(crate) struct ControlledTasks {
 impl ControlledTasks {
     async fn count(&self, requester: &Requester) -> Result<(), Error> {
         let rules = self.live.now().config.limits.agent.control.per_minute();
-        if rules.is_empty() {
-            return Ok(());
-        }
-        let key = BucketKey { subject: Subject::principal(requester.by.id()), category: Category::Control };
-        let request = Admit { key, rules, part: AdmissionPart::Whole, estimate: Estimate::default(), hold_for: HOLD };
-        match self.limiter.admit(request).await? {
-            Decision::Admitted { .. } => Ok(()),
-            Decision::Refused { which, retry_after, .. } => Err(refused(which, retry_after)),
-        }
+        count(&self.limiter, requester.by.id(), Category::Control, rules).await
     }
 }
 

@@ -20,7 +20,7 @@ const ONCE_IN: Duration = Duration::from_secs(600);
 /// Subjects that are remembered. Within the time, further ones are not reported.
 const MAX_SUBJECTS: usize = 10_000;
 
-/// The sentinels, and who is told of a critical verdict.
+/// The sentinels, and the record of critical verdicts.
 #[derive(Debug, Clone)]
 pub struct WatchedSentinels {
     pub(crate) sentinels: Sentinels,

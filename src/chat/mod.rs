@@ -1,5 +1,7 @@
 //! Chat for all dialects: calls the provider chain, settles reserved tokens and records usage.
 
+pub mod agent_reply;
+pub mod agent_request;
 pub mod cached;
 pub mod payer;
 pub mod read;
@@ -24,7 +26,7 @@ use crate::images::DrawRequest;
 use crate::otel::{self, ChatSpan, Operation};
 use crate::respond::RequestId;
 use crate::sse::{self, Frames, StreamForm};
-use crate::telemetry::Spent;
+use crate::telemetry::{Metrics, Spent};
 use crate::tokens::{self, CountFor};
 
 pub use read::{messages, tool_choice, tools};
@@ -33,7 +35,7 @@ pub use read::{messages, tool_choice, tools};
 const USUAL_ANSWER: u32 = 4096;
 /// Tokens for which money is reserved where neither the request nor the catalogue bounds the answer: no model of the
 /// catalogue gives a longer answer in practice.
-const LONGEST_ANSWER: u32 = 128_000;
+pub const LONGEST_ANSWER: u32 = 128_000;
 
 /// Calls the provider chain and settles the reservation.
 pub async fn complete(
@@ -57,21 +59,26 @@ pub async fn complete(
             return Err(HttpError::from(refused));
         }
     };
-    app.metrics.attempts(&answer.attempts, |model| label(&chain, model));
     app.metrics.cache(answer.cache);
     http.extensions_mut().insert(answer.cache);
-    // A cached answer costs no tokens: its usage is that of the first one.
-    let usage = if matches!(answer.cache, CacheUse::Hit { .. }) { Usage::default() } else { answer.usage };
-    reservation.settle(usage.total());
-    let model = label(&chain, &answer.model_id);
-    app.metrics.tokens(&answer.provider_id, model, usage);
-    app.metrics.spent(&spent, &answer.provider_id, model, answer.cost_nanos);
+    reservation.settle(record(&app.metrics, &chain, &answer, &spent).total());
     let answered = AnsweredBy::new(&answer.provider_id, &answer.model_id, answer.substitute);
     http.extensions_mut().insert(AnsweredBy { despite_open: answer.despite_open, ..answered });
     if let Some(span) = &span {
         span.answered(&answer);
     }
     Ok(answer)
+}
+
+/// Records a complete answer in the metrics; returns the tokens that it used. A cached answer uses none: its usage is that
+/// of the first one.
+pub fn record(metrics: &Metrics, chain: &Chain, answer: &CompletedChat, spent: &Spent) -> Usage {
+    let usage = if matches!(answer.cache, CacheUse::Hit { .. }) { Usage::default() } else { answer.usage };
+    let model = label(chain, &answer.model_id);
+    metrics.attempts(&answer.attempts, |model| label(chain, model));
+    metrics.tokens(&answer.provider_id, model, usage);
+    metrics.spent(spent, &answer.provider_id, model, answer.cost_nanos);
+    usage
 }
 
 /// Opens a stream and returns its response: once the first content has arrived, or, where that takes longer than the
@@ -283,10 +290,7 @@ pub async fn embed(
             let answered = AnsweredBy::new(&embedded.provider_id, &embedded.model_id, embedded.substitute);
             http.extensions_mut().insert(answered);
             reservation.settle(embedded.usage.total());
-            let model = label(&chain, &embedded.model_id);
-            app.metrics.tokens(&embedded.provider_id, model, embedded.usage);
-            app.metrics.spent(&spent, &embedded.provider_id, model, embedded.cost_nanos);
-            app.metrics.attempts(&embedded.attempts, |model| label(&chain, model));
+            record_embedding(&app.metrics, &chain, &embedded, &spent);
             Ok(embedded)
         }
         Err(refused) => {
@@ -297,6 +301,14 @@ pub async fn embed(
             Err(HttpError::from(refused))
         }
     }
+}
+
+/// Records embeddings in the metrics.
+pub fn record_embedding(metrics: &Metrics, chain: &Chain, embedded: &CompletedEmbedding, spent: &Spent) {
+    let model = label(chain, &embedded.model_id);
+    metrics.tokens(&embedded.provider_id, model, embedded.usage);
+    metrics.spent(spent, &embedded.provider_id, model, embedded.cost_nanos);
+    metrics.attempts(&embedded.attempts, |model| label(chain, model));
 }
 
 /// Returns the identifier of a request, which is forwarded to providers.

@@ -29,10 +29,9 @@ pub(super) fn list(args: &EngineListArgs, output: &mut dyn Write) -> Result<(), 
     let family = match &args.family {
         None => None,
         Some(name) => {
-            let found = Family::ALL.into_iter().find(|family| family.name() == name);
             let known =
                 || format!("there is no family {name}: it is one of {}", Family::ALL.map(Family::name).join(", "));
-            Some(found.ok_or_else(known)?)
+            Some(Family::of_name(name).ok_or_else(known)?)
         }
     };
     for engine in muster_engines::search(family, &args.words.join(" ")) {
@@ -85,7 +84,7 @@ fn answer(engine: &'static Engine, input: Value, context: Context) -> Value {
     let outcome = engine.run(input, &context);
     let took = begun.elapsed();
     let (warnings, explained) = context.finish();
-    let answer = outcome.map(|output| EngineRun::of(engine, EngineAnswer { output, warnings, took, explained }));
+    let answer = outcome.map(|output| EngineRun::of(engine, EngineAnswer { output, warnings, took, explained, ..EngineAnswer::default() }));
     let value = match answer {
         Ok(answer) => serde_json::to_value(answer),
         Err(failure) => serde_json::to_value(failure),

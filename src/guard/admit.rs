@@ -20,6 +20,8 @@ use crate::limit_headers::Judged;
 
 /// Time after the deadline of a request at which the reservation of a crashed handler is released.
 const GRACE: Duration = Duration::from_secs(10);
+/// Time for which a request is held that costs no tokens.
+const COUNTED: Duration = Duration::from_secs(1);
 
 /// Reserved tokens of a request, to be settled with the actual usage.
 ///
@@ -182,8 +184,26 @@ async fn decide(
     }
 }
 
+/// Counts a request that comes by another way than HTTP and costs no tokens, in the same bucket as those that do.
+pub(crate) async fn count(
+    limiter: &RateLimiter,
+    principal: &str,
+    category: Category,
+    rules: Arc<[Rule]>,
+) -> Result<(), Error> {
+    if rules.is_empty() {
+        return Ok(());
+    }
+    let key = BucketKey { subject: Subject::principal(principal), category };
+    let request = Admit { key, rules, part: AdmissionPart::Whole, estimate: Estimate::default(), hold_for: COUNTED };
+    match limiter.admit(request).await? {
+        Decision::Admitted { .. } => Ok(()),
+        Decision::Refused { which, retry_after, .. } => Err(refused(which, retry_after)),
+    }
+}
+
 /// The refusal of a request whose limit is reached.
-pub(crate) fn refused(which: Rule, retry_after: Duration) -> Error {
+fn refused(which: Rule, retry_after: Duration) -> Error {
     let unit = match which.unit {
         LimitUnit::Requests => "requests",
         LimitUnit::Tokens => "tokens",

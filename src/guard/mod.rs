@@ -36,7 +36,7 @@ pub use access::{
     TrustAnchorsWrite, UsersRead, UsersWrite,
 };
 use admit::Metering;
-pub(crate) use admit::refused;
+pub(crate) use admit::count;
 pub use admit::{Reservation, address_name, admit_address, admit_login, login_refused};
 pub use client::{base_url, client_address, request_url};
 pub use credential::credential_without_token;

@@ -1,6 +1,7 @@
 //! Responses that many operations have alike stand once, among the components.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value, json};
 
@@ -9,20 +10,25 @@ const SHARED_BY: usize = 4;
 
 /// Moves each response of an error that at least four operations have alike to the components, and refers to it there.
 pub(super) fn share_responses(document: &mut Value) {
-    let mut counts: HashMap<(String, String), usize> = HashMap::new();
+    // By the status and the text, with the response and the number of operations.
+    let mut alike: BTreeMap<(String, String), (Value, usize)> = BTreeMap::new();
     each_error(document, &mut |status, response| {
-        *counts.entry((status.to_owned(), response.to_string())).or_default() += 1;
+        let known = alike.entry((status.to_owned(), response.to_string()));
+        known.or_insert_with(|| (response.clone(), 0)).1 += 1;
     });
-    let mut alike: Vec<_> = counts.into_iter().filter(|(_, count)| *count >= SHARED_BY).collect();
-    // The commonest of a name has it without a number; the text decides between equals, so that the names are stable.
-    alike.sort_by(|((_, a), by_a), ((_, b), by_b)| by_b.cmp(by_a).then_with(|| a.cmp(b)));
-    let mut names: HashMap<(String, String), String> = HashMap::new();
-    let mut responses = Map::new();
-    for ((status, text), _) in alike {
-        let Ok(response) = serde_json::from_str::<Value>(&text) else { continue };
+    alike.retain(|_, (_, count)| *count >= SHARED_BY);
+    let mut shared: Vec<_> = alike.into_iter().collect();
+    // The commonest of a name has it without a number. The sort is stable, so that the names are.
+    shared.sort_by_key(|(_, (_, count))| Reverse(*count));
+    let (mut names, mut responses) = (HashMap::new(), Map::new());
+    for ((status, text), (response, _)) in shared {
         let base = format!("{}{status}", schema_of(&response).unwrap_or("Response"));
-        let name = (1..).map(|nth| if nth == 1 { base.clone() } else { format!("{base}_{nth}") });
-        let Some(name) = name.into_iter().find(|name| !responses.contains_key(name)) else { continue };
+        let mut name = base.clone();
+        let mut nth = 1;
+        while responses.contains_key(&name) {
+            nth += 1;
+            name = format!("{base}_{nth}");
+        }
         responses.insert(name.clone(), response);
         names.insert((status, text), name);
     }
@@ -61,22 +67,14 @@ mod tests {
 
     #[test]
     fn errors_that_are_alike_stand_once_and_others_where_they_were() {
-        let error = |text: &str| json!({ "description": text, "content": { "application/json": { "schema": { "$ref": "#/components/schemas/ErrorB" } } } });
+        let error = |text: &str| {
+            let schema = json!({ "$ref": "#/components/schemas/ErrorB" });
+            json!({ "description": text, "content": { "application/json": { "schema": schema } } })
+        };
         let operation = |text: &str| json!({ "get": { "responses": { "200": error("fine"), "429": error(text) } } });
-        let paths: Map<String, Value> = (0..10)
-            .map(|n| {
-                (
-                    format!("/{n}"),
-                    operation(if n < 5 {
-                        "often"
-                    } else if n < 9 {
-                        "less"
-                    } else {
-                        "once"
-                    }),
-                )
-            })
-            .collect();
+        let texts = [["often"; 5].as_slice(), &["less"; 4], &["once"]].concat();
+        let paths = texts.iter().enumerate().map(|(n, text)| (format!("/{n}"), operation(text)));
+        let paths: Map<String, Value> = paths.collect();
         let mut document = json!({ "components": { "schemas": {} }, "paths": paths });
         share_responses(&mut document);
         let of = |n: usize, status: &str| document["paths"][format!("/{n}")]["get"]["responses"][status].clone();

@@ -121,6 +121,8 @@ async fn examined(engines: &Engines, engine: &'static Engine) -> Result<Option<S
     match engines.run(call).await {
         Ok(answer) => Ok(vector.mismatches(&answer.output).into_iter().next()),
         Err(absent) if absent.code == Some("model_absent") => Ok(None),
+        // Nobody pays for what a probe asks of the model gateway.
+        Err(unpaid) if unpaid.kind == Kind::Forbidden => Ok(None),
         Err(busy) if busy.kind == Kind::Unavailable => Err(busy.message),
         Err(error) => Ok(Some(format!("{}: {error}", engine.id))),
     }

@@ -16,6 +16,8 @@ use super::{ProbeTargets, SECOND};
 const DEADLINE: Duration = Duration::from_secs(4);
 /// Name of the subject in which there is nothing to find.
 const CLEAN: &str = "a harmless text";
+/// One for each sentinel, and the harmless one.
+const SAMPLES: usize = SENTINELS.len() + 1;
 
 pub(super) fn all(parts: &ProbeTargets) -> Vec<Probe> {
     let (sentinels, rotation) = (parts.sentinels.clone(), Arc::<Rotation>::default());
@@ -25,9 +27,8 @@ pub(super) fn all(parts: &ProbeTargets) -> Vec<Probe> {
 
 /// Checks one sentinel with its planted sample, or all with a harmless text, in turn.
 async fn look(sentinels: Sentinels, rotation: Arc<Rotation>) -> ProbeResult {
-    let samples = samples();
-    let at = rotation.turn(1) % samples.len().max(1);
-    let Some((id, orchestration)) = samples.into_iter().nth(at) else {
+    let turn = rotation.turn(1);
+    let Some((id, orchestration)) = (0..SAMPLES).find_map(|next| sample((turn + next) % SAMPLES)) else {
         return ProbeResult::Unhealthy("this build has no sentinels".to_owned());
     };
     match sentinels.orchestrate(orchestration, EngineCaller::of(&By::System), |_| {}).await {
@@ -50,11 +51,12 @@ async fn look(sentinels: Sentinels, rotation: Arc<Rotation>) -> ProbeResult {
     }
 }
 
-/// What each sentinel of this build must find, and what none may.
-fn samples() -> Vec<(&'static str, Orchestration)> {
-    let planted = SENTINELS.iter().enumerate();
-    let planted = planted.filter_map(|(at, sentinel)| Some((sentinel.id, Orchestration::planted(at, DEADLINE)?)));
-    planted.chain(Orchestration::clean(DEADLINE).map(|clean| (CLEAN, clean))).collect()
+/// What a sentinel must find; behind the last one, what none may. `None` if this build does not have the sentinel.
+fn sample(at: usize) -> Option<(&'static str, Orchestration)> {
+    match SENTINELS.get(at) {
+        Some(sentinel) => Some((sentinel.id, Orchestration::planted(at, DEADLINE)?)),
+        None => Some((CLEAN, Orchestration::clean(DEADLINE)?)),
+    }
 }
 
 fn busy(error: Option<&Error>) -> ProbeResult {
@@ -79,7 +81,7 @@ mod tests {
     impl EngineRunner for Planted {
         fn run(&self, _: EngineCall) -> BoxFuture<'static, Result<EngineAnswer, Error>> {
             let output = json!({ "verdict": self.verdict, "score": 0.5, "findings": [] });
-            let answer = EngineAnswer { output, warnings: Vec::new(), took: Duration::ZERO, explained: None };
+            let answer = EngineAnswer { output, ..EngineAnswer::default() };
             Box::pin(std::future::ready(Ok(answer)))
         }
     }
@@ -106,7 +108,7 @@ mod tests {
 
     #[actix_rt::test]
     async fn a_false_alarm_degrades_the_module() {
-        let looks = verdicts("warn", samples().len()).await;
+        let looks = verdicts("warn", SAMPLES).await;
         let (last, before) = looks.split_last().unwrap();
         assert!(before.iter().all(|look| *look == ProbeResult::Healthy), "{looks:?}");
         assert!(matches!(last, ProbeResult::Degraded(why) if why.contains("a harmless text")), "{looks:?}");

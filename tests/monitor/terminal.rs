@@ -118,3 +118,15 @@ async fn so_it_is_where_the_server_lets_it_in_no_more() {
     assert_eq!(screen.restored().await, "1");
     screen.wait_for("session_revoked").await;
 }
+
+#[tokio::test]
+async fn an_operator_begins_a_task_by_a_completed_id() {
+    let (muster, ann, mut screen) = screen().await;
+    screen.press("njson-w\t");
+    screen.wait_for("agent and task: json-wrangler _").await;
+    screen.press("double them\r");
+    screen.wait_for("json-wrangler began task_").await;
+    let client = muster.client().with(ann.text.clone());
+    let tasks = client.get("/api/v1/tasks").await.json();
+    assert_eq!(tasks["tasks"][0]["task"], "double them", "{tasks}");
+}

@@ -12,7 +12,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
-use super::model::ENDED;
+use super::model::{ENDED, text};
 use crate::connection::{self, Authorities};
 use crate::session::UserClient;
 
@@ -121,17 +121,61 @@ fn http_client(credential: &Credential) -> Result<Client, Disconnect> {
 /// The server does not answer, or rejects the request.
 pub(super) async fn ended_tasks(server: &str, credential: &Credential, most: usize) -> Result<Vec<Value>, Disconnect> {
     let path = format!("/api/v1/tasks?status={}&limit={most}", ENDED.join(","));
-    let body = match credential {
-        Credential::Login(client) => client.call(Method::GET, &path, None, None).await.map_err(Disconnect::Rejected)?,
-        Credential::Bearer(token, _) => {
-            let request = http_client(credential)?.get(format!("{server}{path}")).bearer_auth(token);
-            let broken = |error: reqwest::Error| Disconnect::Lost(connection::unreachable(server, &error));
-            let answer = request.timeout(CONNECT_TIMEOUT).send().await.map_err(broken)?;
-            let text = answer.text().await.map_err(broken)?;
-            serde_json::from_str(&text).unwrap_or_default()
-        }
-    };
+    let body = call(server, credential, Method::GET, &path, None).await.map_err(Disconnect::Lost)?;
     Ok(body.get("tasks").and_then(Value::as_array).cloned().unwrap_or_default())
+}
+
+/// Returns the ids of the agents.
+///
+/// # Errors
+/// The server does not answer, or rejects the request.
+pub(super) async fn agent_ids(server: &str, credential: &Credential) -> Result<Vec<String>, String> {
+    let body = call(server, credential, Method::GET, "/api/v1/agents", None).await?;
+    let agents = body.get("agents").and_then(Value::as_array).into_iter().flatten();
+    Ok(agents.filter_map(|agent| agent.get("id")?.as_str().map(str::to_owned)).collect())
+}
+
+/// Begins a task of an agent; returns the task's id.
+///
+/// # Errors
+/// The server does not answer, or refuses the task.
+pub(super) async fn begin(server: &str, credential: &Credential, agent: &str, task: &str) -> Result<String, String> {
+    if !agent.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+        return Err("an id has letters, digits and dashes only".to_owned());
+    }
+    let path = format!("/api/v1/agents/{agent}/run");
+    let body = call(server, credential, Method::POST, &path, Some(&json!({ "task": task }))).await?;
+    Ok(text(&body, "task_id"))
+}
+
+/// Calls a route; returns its JSON.
+async fn call(
+    server: &str,
+    credential: &Credential,
+    method: Method,
+    path: &str,
+    body: Option<&Value>,
+) -> Result<Value, String> {
+    let token = match credential {
+        Credential::Login(client) => return client.call(method, path, body, None).await,
+        Credential::Bearer(token, _) => token,
+    };
+    let client = http_client(credential).map_err(super::message)?;
+    let mut request = client.request(method, format!("{server}{path}")).bearer_auth(token).timeout(CONNECT_TIMEOUT);
+    if let Some(body) = body {
+        request = request.header("content-type", "application/json").body(body.to_string());
+    }
+    let broken = |error: reqwest::Error| connection::unreachable(server, &error);
+    let answer = request.send().await.map_err(broken)?;
+    let status = answer.status();
+    let body: Value = serde_json::from_str(&answer.text().await.map_err(broken)?).unwrap_or_default();
+    if status.is_success() { Ok(body) } else { Err(refusal(server, status, &body)) }
+}
+
+/// Returns why a server refuses a request.
+fn refusal(server: &str, status: StatusCode, body: &Value) -> String {
+    let message = body.get("detail").or_else(|| body.get("message")).and_then(Value::as_str);
+    message.map_or_else(|| format!("{server} answered {status}"), str::to_owned)
 }
 
 async fn open_socket(server: &str, credential: &Credential) -> Result<Connection, Disconnect> {
@@ -157,8 +201,7 @@ async fn open_socket(server: &str, credential: &Credential) -> Result<Connection
         status => {
             let body = answer.text().await.unwrap_or_default();
             let body: Value = serde_json::from_str(&body).unwrap_or_default();
-            let message = body.get("detail").or_else(|| body.get("message")).and_then(Value::as_str);
-            let why = message.map_or_else(|| format!("{server} answered {status}"), str::to_owned);
+            let why = refusal(server, status, &body);
             let again = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
             Err(if again { Disconnect::Lost(why) } else { Disconnect::Rejected(why) })
         }

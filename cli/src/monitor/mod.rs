@@ -3,6 +3,7 @@
 mod connection;
 mod keys;
 mod model;
+mod run_form;
 mod screen;
 #[cfg(test)]
 mod tests;
@@ -12,6 +13,8 @@ use std::collections::HashMap;
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
 use muster_core::Clock;
 use muster_core::ids::{IdKind, new_id};
 use serde_json::{Value, json};
@@ -22,14 +25,14 @@ use crate::connection::TlsArgs;
 use crate::session::UserClient;
 use crate::terminal::termination;
 use crate::{Environment, block_on};
-use connection::{Connection, Credential, Disconnect, ended_tasks};
+use connection::{Connection, Credential, Disconnect, agent_ids, begin, ended_tasks};
 use keys::Key;
 use model::{Action, ENDED_TASKS_VISIBLE, MonitorModel, Request};
 use screen::Screen;
 
 pub(super) const EXAMPLES: &str = "\
 Keys: j/k or arrows select a task, p pauses it before its next step, P at once, r resumes, x kills (y confirms), d \
-redirects (Tab selects steer, interrupt or agent; Enter sends), l shows logs, / filters, Esc clears the filter, q quits.
+redirects (Tab selects steer, interrupt or agent; Enter sends), n begins a task (Tab completes the agent's id), l shows logs, / filters, Esc clears the filter, q quits.
 
 Needs an API key with the scope agents in MUSTER_API_KEY, or a token in MUSTER_TOKEN, or a login for this server \
 (`muster login`). An API key shows its own tasks; with the scope admin, all tasks.
@@ -109,12 +112,11 @@ impl Session {
     async fn open(server: &str, credential: &Credential, model: &MonitorModel) -> Result<Self, Disconnect> {
         let connection = Connection::open(server, credential).await?;
         let mut session = Self { connection, pending: HashMap::new(), last: 0 };
-        session.perform(model.connect()).await?;
+        session.perform(Request::Connect, model.connect()).await?;
         Ok(session)
     }
 
-    async fn perform(&mut self, action: Action) -> Result<(), Disconnect> {
-        let Action::Send(request, mut frame) = action else { return Ok(()) };
+    async fn perform(&mut self, request: Request, mut frame: Value) -> Result<(), Disconnect> {
         self.last += 1;
         if let Some(frame) = frame.as_object_mut() {
             frame.insert("id".to_owned(), json!(self.last));
@@ -251,11 +253,16 @@ async fn run_table(server: &str, credential: &Credential) -> Result<(), String> 
     if let Ok(ended) = ended_tasks(server, credential, ENDED_TASKS_VISIBLE).await {
         model.ended(&ended);
     }
+    // Without them no id is completed.
+    model.agents = agent_ids(server, credential).await.unwrap_or_default();
     loop {
         draw(&model, size)?;
         let ended = match Session::open(server, credential, &model).await {
-            Ok(session) => match run_session(session, &mut model, &mut keys, &mut size, &mut tries).await? {
-                Some(ended) => ended,
+            Ok(session) => match run_session(session, (server, credential), &mut model, &mut keys, &mut size).await? {
+                Some(ended) => {
+                    tries = if model.online { 0 } else { tries };
+                    ended
+                }
                 None => return Ok(()),
             },
             Err(ended) => ended,
@@ -277,23 +284,19 @@ async fn wait_for_quit(keys: &mut mpsc::Receiver<Key>) -> bool {
 /// Processes frames, keys and time on one connection. Returns why it ended, or `None` if the user quits.
 async fn run_session(
     mut session: Session,
+    (server, credential): (&str, &Credential),
     model: &mut MonitorModel,
     keys: &mut mpsc::Receiver<Key>,
     size: &mut (usize, usize),
-    tries: &mut usize,
 ) -> Result<Option<Disconnect>, String> {
     let mut resized = signal(SignalKind::window_change()).map_err(|error| error.to_string())?;
     let mut seconds = tokio::time::interval(Duration::from_secs(1));
     let mut frames = tokio::time::interval(Duration::from_millis(100));
     frames.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let mut stale = true;
+    let (mut stale, mut begun) = (true, FuturesUnordered::new());
     loop {
         let actions = tokio::select! {
             incoming = session.next(model) => match incoming {
-                Ok(Incoming::Answered(Request::Connect, _)) => {
-                    *tries = 0;
-                    Vec::new()
-                }
                 Ok(_) => Vec::new(),
                 Err(ended) => return Ok(Some(ended)),
             },
@@ -301,6 +304,10 @@ async fn run_session(
                 Some(key) => model.key(key),
                 None => return Ok(None),
             },
+            Some(outcome) = begun.next() => {
+                model.note = outcome;
+                Vec::new()
+            }
             _ = resized.recv() => {
                 *size = Screen::size();
                 Vec::new()
@@ -315,11 +322,19 @@ async fn run_session(
         };
         stale = true;
         for action in actions {
-            if action == Action::Quit {
-                return Ok(None);
-            }
-            if let Err(ended) = session.perform(action).await {
-                return Ok(Some(ended));
+            match action {
+                Action::Quit => return Ok(None),
+                Action::Run(agent, task) => begun.push(async move {
+                    match begin(server, credential, &agent, &task).await {
+                        Ok(id) => format!("{agent} began {id}"),
+                        Err(why) => format!("{agent} did not begin: {why}"),
+                    }
+                }),
+                Action::Send(request, frame) => {
+                    if let Err(ended) = session.perform(request, frame).await {
+                        return Ok(Some(ended));
+                    }
+                }
             }
         }
     }

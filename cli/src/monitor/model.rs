@@ -6,6 +6,7 @@ use muster_core::Millis;
 use serde_json::{Value, json};
 
 use super::keys::Key;
+use super::run_form;
 
 /// Number of ended tasks that remain visible, those that ended last.
 pub(super) const ENDED_TASKS_VISIBLE: usize = 10;
@@ -40,6 +41,8 @@ pub(super) enum Mode {
     Filter,
     /// A key confirms killing this task or cancels.
     Confirm(String),
+    /// Keys edit the id of an agent and a task for it.
+    Run(String),
     /// Keys edit an instruction for this task. The number is the index of the mode in [`MODES`].
     Instruct(String, usize, String),
 }
@@ -48,6 +51,8 @@ pub(super) enum Mode {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Action {
     Quit,
+    /// Begins a task of this agent.
+    Run(String, String),
     /// Sends a request. The sender adds its `id`.
     Send(Request, Value),
 }
@@ -81,6 +86,8 @@ pub(super) struct MonitorModel {
     /// The last message for the user.
     pub(super) note: String,
     pub(super) online: bool,
+    /// Ids of the agents that can be run.
+    pub(super) agents: Vec<String>,
     /// Last position in each channel, to resume from.
     positions: BTreeMap<String, Position>,
 }
@@ -97,14 +104,15 @@ impl Default for MonitorModel {
             metrics: None,
             note: "connecting".to_owned(),
             online: false,
+            agents: Vec::new(),
             positions: BTreeMap::new(),
         }
     }
 }
 
 impl MonitorModel {
-    /// Returns the first request of a connection, which subscribes to all channels from their last positions.
-    pub(super) fn connect(&self) -> Action {
+    /// Returns the first frame of a connection, which subscribes to all channels from their last positions.
+    pub(super) fn connect(&self) -> Value {
         let mut subs = serde_json::Map::new();
         let logs = self.logs_of.as_ref().map(|task| log_channel(task));
         let wanted = ["agents", "agents:metrics"].into_iter().map(str::to_owned).chain(logs);
@@ -117,7 +125,7 @@ impl MonitorModel {
             subs.insert(channel, options);
         }
         let client = concat!("muster-monitor/", env!("CARGO_PKG_VERSION"));
-        Action::Send(Request::Connect, json!({ "connect": { "client": client, "subs": subs } }))
+        json!({ "connect": { "client": client, "subs": subs } })
     }
 
     /// Returns the tasks that match the filter, oldest first.
@@ -172,6 +180,7 @@ impl MonitorModel {
         match std::mem::replace(&mut self.mode, Mode::Table) {
             Mode::Table => self.in_table(key),
             Mode::Filter => self.in_filter(key),
+            Mode::Run(text) => self.in_run_form(key, text),
             Mode::Confirm(task) => match key {
                 Key::Char('y' | 'Y') => vec![command("agent.kill", task, json!({}))],
                 _ => Vec::new(),
@@ -188,6 +197,10 @@ impl MonitorModel {
             (Key::Down | Key::Char('j'), _) => self.step(1),
             (Key::Char('/'), _) => {
                 self.mode = Mode::Filter;
+                Vec::new()
+            }
+            (Key::Char('n'), _) => {
+                self.mode = Mode::Run(String::new());
                 Vec::new()
             }
             (Key::Escape, _) => {
@@ -220,6 +233,23 @@ impl MonitorModel {
             }
         }
         self.keep_selection();
+        Vec::new()
+    }
+
+    fn in_run_form(&mut self, key: Key, mut text: String) -> Vec<Action> {
+        match key {
+            Key::Escape | Key::Interrupt => return Vec::new(),
+            Key::Tab => text = run_form::completed(&text, &self.agents),
+            Key::Enter => match run_form::split(&text) {
+                Some((agent, task)) => {
+                    self.note = format!("{agent} is asked to begin");
+                    return vec![Action::Run(agent.to_owned(), task.to_owned())];
+                }
+                None => "enter the id of an agent, a space and the task".clone_into(&mut self.note),
+            },
+            other => typed(&mut text, other),
+        }
+        self.mode = Mode::Run(text);
         Vec::new()
     }
 

@@ -33,7 +33,7 @@ fn state(offset: u64, id: &str, to: &str) -> Value {
 fn sent(actions: &[Action]) -> Vec<Value> {
     let frame = |action: &Action| match action {
         Action::Send(_, frame) => Some(frame.clone()),
-        Action::Quit => None,
+        Action::Quit | Action::Run(..) => None,
     };
     actions.iter().filter_map(frame).collect()
 }
@@ -105,6 +105,27 @@ fn each_key_sends_its_command() {
 }
 
 #[test]
+fn a_task_is_begun_by_its_agents_id() {
+    let mut model = connected(&[]);
+    model.agents = ["debugger", "fleet-router", "model-router"].map(str::to_owned).to_vec();
+    model.key(Key::Char('n'));
+    type_text(&mut model, "fl");
+    let prompt = |model: &MonitorModel| {
+        let lines = view::screen(model, (120, 24), NOW);
+        lines.into_iter().rev().nth(1).unwrap().text
+    };
+    assert!(prompt(&model).ends_with("agent and task: fl_  fleet-router"), "{}", prompt(&model));
+    assert!(model.key(Key::Tab).is_empty() && model.key(Key::Enter).is_empty());
+    assert_eq!(model.mode, Mode::Run("fleet-router ".to_owned()), "a task is missing");
+    type_text(&mut model, "two vans, nine stops");
+    let begun = Action::Run("fleet-router".to_owned(), "two vans, nine stops".to_owned());
+    assert_eq!(model.key(Key::Enter), [begun]);
+    assert_eq!(model.mode, Mode::Table);
+    model.key(Key::Char('n'));
+    assert!(model.key(Key::Escape).is_empty() && model.mode == Mode::Table);
+}
+
+#[test]
 fn an_instruction_is_typed_and_its_mode_selected() {
     let mut model = connected(&[("task_1", "running")]);
     model.key(Key::Char('d'));
@@ -168,14 +189,14 @@ fn a_lost_connection_resumes_at_its_last_position() {
     model.push(&json!({ "ch": "agents", "pos": 12 }), NOW);
     model.lost("the connection ended".to_owned());
     assert!(!model.online);
-    let connect = &sent(&[model.connect()])[0]["connect"]["subs"];
+    let connect = &model.connect()["connect"]["subs"];
     assert_eq!(connect["agents"]["since"], json!({ "epoch": "k3v9", "offset": 12 }));
     assert!(connect["agents:metrics"].get("since").is_none(), "figures have no past");
     // Resumed, the table stays, and its position is what comes next.
     let resumed = json!({ "id": 1, "ok": { "subs": { "agents": { "epoch": "k3v9", "offset": 20, "recovered": true, "pubs": 8 } } } });
     model.reply(&Request::Connect, &resumed);
     assert_eq!(model.tasks.len(), 1);
-    assert_eq!(sent(&[model.connect()])[0]["connect"]["subs"]["agents"]["since"]["offset"], 12);
+    assert_eq!(model.connect()["connect"]["subs"]["agents"]["since"]["offset"], 12);
     // Where it cannot go on, the state is the whole table.
     model.reply(&Request::Connect, &snapshot(&[("task_9", "running")]));
     assert_eq!(model.tasks.keys().collect::<Vec<_>>(), ["task_9"]);

@@ -4,6 +4,7 @@ use muster_core::Millis;
 use serde_json::Value;
 
 use super::model::{MODES, Mode, MonitorModel, TaskRow, text};
+use super::run_form;
 
 /// Style of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub(super) struct Line {
     pub(super) style: Style,
 }
 
-const KEYS: &str = "j/k select  p pause  P pause now  r resume  x kill  d redirect  l logs  / filter  q quit";
+const KEYS: &str = "j/k select  p pause  P pause now  r resume  x kill  d redirect  n new  l logs  / filter  q quit";
 
 /// Renders the screen. The result has at most `height` lines of at most `width` characters.
 pub(super) fn screen(model: &MonitorModel, (width, height): (usize, usize), now: Millis) -> Vec<Line> {
@@ -112,6 +113,9 @@ fn prompt(model: &MonitorModel) -> String {
         Mode::Table if model.filter.is_empty() => model.note.clone(),
         Mode::Table => format!("filter {:?} (Esc clears it)  {}", model.filter, model.note),
         Mode::Filter => format!("/{}_", model.filter),
+        Mode::Run(typed) => {
+            format!("run [Tab completes] agent and task: {typed}_  {}", run_form::hint(typed, &model.agents))
+        }
         Mode::Confirm(task) => format!("kill {task}? y confirms, any other key cancels"),
         Mode::Instruct(task, mode, typed) => {
             let mode = MODES.get(*mode).copied().unwrap_or_default();

@@ -202,6 +202,13 @@ pub enum ResponseFormat {
     },
 }
 
+impl ResponseFormat {
+    /// Creates the format of an answer that must follow a schema strictly.
+    pub fn answer(schema: Value) -> Self {
+        Self::JsonSchema { name: "answer".to_owned(), schema, strict: Some(true) }
+    }
+}
+
 /// Sampling parameters. `None` leaves them to the provider.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sampling {

@@ -2,26 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a measurement")]
 
-use std::time::Instant;
-
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use image::{ExtendedColorType, ImageEncoder};
 use muster_engine::Context;
+use muster_engine::testing::measure;
 use muster_engines_docs::FAMILY;
 use serde_json::{Value, json};
-
-/// Seconds that a call may take on the machine of the measurements.
-const LONGEST: f64 = 5.0;
-
-fn measure(number: u16, name: &str, input: Value) {
-    let begun = Instant::now();
-    let outcome = FAMILY.run(number, input, &Context::default());
-    let seconds = begun.elapsed().as_secs_f64();
-    let said = outcome.map_or_else(|failure| failure.to_string(), |_| "ok".to_owned());
-    println!("q{number} {name}: {seconds:.2} s, {said}");
-    assert!(cfg!(debug_assertions) || seconds < LONGEST, "q{number} {name}: {seconds} s");
-}
 
 /// A picture of 20 million pixels in broad bands with some noise, below 16 MiB.
 fn picture() -> String {
@@ -40,8 +27,9 @@ fn picture() -> String {
 #[ignore = "in release"]
 fn pictures() {
     let image = picture();
-    measure(237, "inspect", json!({ "image": image }));
+    measure(&FAMILY, 237, "inspect", json!({ "image": image }));
     measure(
+        &FAMILY,
         238,
         "crop, blur, turn",
         json!({ "image": image, "format": "jpeg", "operations": [
@@ -50,6 +38,7 @@ fn pictures() {
     ] }),
     );
     measure(
+        &FAMILY,
         238,
         "fit",
         json!({ "image": image, "format": "jpeg", "max_bytes": 200_000, "operations": [
@@ -57,10 +46,11 @@ fn pictures() {
     ] }),
     );
     let pictures: Vec<Value> = (0..3).map(|at| json!({ "id": at.to_string(), "image": image })).collect();
-    measure(239, "three pictures", json!({ "images": pictures, "hash_size": 32 }));
-    measure(240, "two pictures", json!({ "image": image, "previous": image, "colours": 16 }));
-    measure(241, "decode", json!({ "operation": "decode", "image": image }));
+    measure(&FAMILY, 239, "three pictures", json!({ "images": pictures, "hash_size": 32 }));
+    measure(&FAMILY, 240, "two pictures", json!({ "image": image, "previous": image, "colours": 16 }));
+    measure(&FAMILY, 241, "decode", json!({ "operation": "decode", "image": image }));
     measure(
+        &FAMILY,
         241,
         "encode",
         json!({ "operation": "encode", "text": "a".repeat(2_953), "ecc": "L", "output": "png", "scale": 40 }),
@@ -71,7 +61,7 @@ fn pictures() {
 #[ignore = "in release"]
 fn drawings() {
     let y: Vec<f64> = (0..20_000).map(|at| f64::from(at % 977)).collect();
-    measure(242, "20,000 points", json!({ "kind": "line", "series": [{ "name": "s", "y": y }] }));
+    measure(&FAMILY, 242, "20,000 points", json!({ "kind": "line", "series": [{ "name": "s", "y": y }] }));
     let features: Vec<Value> = (0..2_000)
         .map(|at| {
             let ring: Vec<[f64; 2]> = (0..=99)
@@ -85,6 +75,7 @@ fn drawings() {
         .collect();
     let data = json!({ "type": "FeatureCollection", "features": features });
     measure(
+        &FAMILY,
         243,
         "200,000 positions",
         json!({ "layers": [{ "name": "p", "value_field": "v", "data": data }], "classes": 9, "width": 4_000, "height": 4_000 }),
@@ -96,19 +87,21 @@ fn drawings() {
 fn tables_and_calendars() {
     let rows: Vec<Vec<Value>> =
         (0..10_000).map(|row| (0..10).map(|column| json!(format!("{row} {column}"))).collect()).collect();
-    measure(247, "write 100,000 cells", json!({ "operation": "write", "tables": { "s": rows } }));
+    measure(&FAMILY, 247, "write 100,000 cells", json!({ "operation": "write", "tables": { "s": rows } }));
     let written =
         FAMILY.run(247, json!({ "operation": "write", "tables": { "s": rows } }), &Context::default()).unwrap();
-    measure(247, "read 100,000 cells", json!({ "operation": "read", "file": written["file"] }));
+    measure(&FAMILY, 247, "read 100,000 cells", json!({ "operation": "read", "file": written["file"] }));
     let window = |events: Vec<Value>, to: &str| json!({ "events": events, "from": "2026-01-01T00:00:00Z", "to": to, "timezone": "America/New_York" });
     let event = |rule: &str| json!({ "summary": "x", "start": "2026-01-01T00:00:00Z", "end": "2026-01-01T01:00:00Z", "rrule": rule });
-    measure(246, "10,000 occurrences", window(vec![event("FREQ=HOURLY;COUNT=10000")], "2028-01-01T00:00:00Z"));
+    measure(&FAMILY, 246, "10,000 occurrences", window(vec![event("FREQ=HOURLY;COUNT=10000")], "2028-01-01T00:00:00Z"));
     measure(
+        &FAMILY,
         246,
         "a rule that is never met",
         window(vec![event("FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30")], "9000-01-01T00:00:00Z"),
     );
     measure(
+        &FAMILY,
         246,
         "2,000 rules",
         window((0..2_000).map(|_| event("FREQ=DAILY;COUNT=5")).collect(), "2027-01-01T00:00:00Z"),
@@ -144,9 +137,9 @@ fn documents() {
         pdf.extend(format!("{number} 1\n{offset:010} 00000 n \n").bytes());
     }
     pdf.extend(format!("trailer<</Size 600/Root 1 0 R>>\nstartxref\n{start}\n%%EOF\n").bytes());
-    measure(244, "500 pages of one stream", json!({ "pdf": BASE64_STANDARD.encode(&pdf) }));
+    measure(&FAMILY, 244, "500 pages of one stream", json!({ "pdf": BASE64_STANDARD.encode(&pdf) }));
     let mut words = b"%PDF-1.4\n".to_vec();
     words.extend(b"stream ".repeat(90_000));
     words.extend(vec![b'!'; 15 << 20]);
-    measure(244, "90,000 words that are no streams", json!({ "pdf": BASE64_STANDARD.encode(&words) }));
+    measure(&FAMILY, 244, "90,000 words that are no streams", json!({ "pdf": BASE64_STANDARD.encode(&words) }));
 }

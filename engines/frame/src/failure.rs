@@ -1,5 +1,7 @@
 //! Failures of an engine call.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -120,6 +122,12 @@ pub enum Failure {
         /// What was found, and what would change it.
         message: String,
     },
+    /// Something that only the server can provide was refused, and nothing replaces it.
+    #[error("{why}")]
+    Refused {
+        /// Why it was refused.
+        why: String,
+    },
     /// Something that only the server can provide is needed first; the call is then made again with the answer.
     #[error("an answer of the server is needed first")]
     Needs {
@@ -140,6 +148,21 @@ impl Failure {
         let loc = loc.iter().map(|&part| part.to_owned()).collect();
         let problem = Problem { loc, message: message.into(), kind: ProblemKind::ValueError, input: Value::Null };
         Self::Invalid { problems: vec![problem] }
+    }
+
+    /// Checks that each id of a list occurs once. `list` is the field, `thing` names one of its items.
+    ///
+    /// # Errors
+    /// `Invalid` for the first id that an earlier item has.
+    pub fn unless_distinct<'a>(list: &str, thing: &str, ids: impl IntoIterator<Item = &'a str>) -> Result<(), Self> {
+        let mut known = HashSet::new();
+        match ids.into_iter().position(|id| !known.insert(id)) {
+            None => Ok(()),
+            Some(at) => {
+                let message = format!("is the id of an earlier {thing}: each id must occur once");
+                Err(Self::invalid(&[list, &at.to_string(), "id"], message))
+            }
+        }
     }
 
     /// Creates the failure for an exceeded limit.

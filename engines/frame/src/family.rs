@@ -32,6 +32,11 @@ macro_rules! families {
                 }
             }
 
+            /// Returns the family with this name.
+            pub fn of_name(name: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|family| family.name() == name)
+            }
+
             /// Returns the family in whose numbers this is.
             pub const fn of_number(number: u16) -> Option<Self> {
                 match number {

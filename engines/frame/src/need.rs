@@ -24,7 +24,8 @@ pub enum Need {
         /// Maximum length of the answer.
         max_tokens: u32,
     },
-    /// A request to the model gateway, as `POST /api/q159/llm/chat` takes it; the answer is its response.
+    /// A request to the model gateway, as `POST /api/q159/llm/chat` takes it, with `tools` and `response_schema`. The
+    /// answer is its response with `tool_calls`, and `breakers`: the state of the circuit breaker by provider.
     Gateway {
         /// The request.
         request: Value,

@@ -5,6 +5,7 @@
 mod answer_grounding;
 mod embed;
 mod hashing;
+mod model_gateway;
 mod rerank;
 mod retrieve;
 mod structured_extract;
@@ -20,6 +21,7 @@ muster_engine::family!(
     156 embed,
     157 retrieve,
     158 rerank,
+    159 model_gateway,
     160 text_classify,
     161 summarise,
     162 structured_extract,

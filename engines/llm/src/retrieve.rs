@@ -1,6 +1,6 @@
 //! q157: hybrid retrieval.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use muster_retrieval::{
     Bm25, DocNo, Filter, Highlight, Language, Languages, Neighbours, StopWords, TextIndex, TextOptions, TextQuery,
@@ -129,14 +129,7 @@ fn check(input: &Input, documents: &[Document]) -> Result<(), Failure> {
             input.query.len()
         )));
     }
-    let mut ids = HashSet::new();
-    for (at, document) in documents.iter().enumerate() {
-        if !ids.insert(&document.id) {
-            let message = "is the id of an earlier document: each id must occur once";
-            return Err(Failure::invalid(&["documents", &at.to_string(), "id"], message));
-        }
-    }
-    Ok(())
+    Failure::unless_distinct("documents", "document", documents.iter().map(|document| document.id.as_str()))
 }
 
 /// Title, tags and text.

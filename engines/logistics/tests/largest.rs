@@ -2,23 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a measurement")]
 
-use std::time::Instant;
-
-use muster_engine::Context;
+use muster_engine::testing::measure;
 use muster_engines_logistics::FAMILY;
 use muster_kernel_numeric::sample::Sampler;
 use serde_json::{Map, Value, json};
-
-/// Seconds that a call may take on the machine of the measurements.
-const LONGEST: f64 = 5.0;
-
-fn measure(number: u16, name: &str, input: Value) {
-    let begun = Instant::now();
-    let outcome = FAMILY.run(number, input, &Context::default());
-    let seconds = begun.elapsed().as_secs_f64();
-    println!("q{number} {name}: {seconds:.2} s, {}", if outcome.is_ok() { "ok" } else { "no answer" });
-    assert!(seconds < LONGEST, "q{number} {name}: {seconds} s");
-}
 
 #[test]
 #[ignore = "in release"]
@@ -35,7 +22,7 @@ fn routes() {
     };
     for count in [3, 20, 50] {
         let input = json!({ "depot": { "lat": 0.5, "lon": 0.5 }, "stops": stops, "vehicles": vehicles(count) });
-        measure(64, &format!("{count} vehicles with windows"), input);
+        measure(&FAMILY, 64, &format!("{count} vehicles with windows"), input);
     }
     let free: Vec<Value> = stops
         .iter()
@@ -43,7 +30,7 @@ fn routes() {
         .collect();
     let one =
         json!({ "depot": { "lat": 0.5, "lon": 0.5 }, "stops": free, "vehicles": [{ "id": "v", "capacity": 1e6 }] });
-    measure(64, "one vehicle", one);
+    measure(&FAMILY, 64, "one vehicle", one);
 }
 
 #[test]
@@ -72,10 +59,10 @@ fn evacuation() {
             .collect();
         json!({ "edges": edges, "sources": sources, "sinks": [node(side - 1, side - 1), node(0, side - 1)] })
     };
-    measure(65, "a grid", grid(11, 3_000.0, 2.0, 900.0));
-    measure(65, "a grid with long queues", grid(11, 300_000.0, 1.0, 400.0));
+    measure(&FAMILY, 65, "a grid", grid(11, 3_000.0, 2.0, 900.0));
+    measure(&FAMILY, 65, "a grid with long queues", grid(11, 300_000.0, 1.0, 400.0));
     let one = json!({ "edges": [{ "from": "a", "to": "s", "minutes": 1, "capacity": 1 }], "sources": [{ "node": "a", "people": 900 }], "sinks": ["s"] });
-    measure(65, "one link for days", one);
+    measure(&FAMILY, 65, "one link for days", one);
 }
 
 #[test]
@@ -90,6 +77,7 @@ fn casualties() {
     let route: Vec<String> = (0..48).map(|at: usize| (at % 30).to_string()).collect();
     let routing = json!({ "red": route, "yellow": route, "green": route });
     measure(
+        &FAMILY,
         73,
         "2,000,000 visits",
         json!({ "arrivals": arrivals, "stages": stages, "routing": routing, "replications": 2 }),
@@ -100,6 +88,7 @@ fn casualties() {
 #[ignore = "in release"]
 fn drift() {
     measure(
+        &FAMILY,
         76,
         "10,000,000 steps",
         json!({
@@ -121,14 +110,19 @@ fn schedules() {
         .collect();
     let resources: Vec<Value> = (0..50).map(|at| json!({ "id": at.to_string() })).collect();
     for objective in ["makespan", "total-tardiness", "max-lateness"] {
-        measure(78, objective, json!({ "jobs": jobs, "resources": resources, "objective": objective }));
+        measure(&FAMILY, 78, objective, json!({ "jobs": jobs, "resources": resources, "objective": objective }));
         let few = json!({ "jobs": jobs, "resources": [{ "id": "a" }, { "id": "b" }], "objective": objective });
-        measure(78, &format!("{objective} on two"), few);
+        measure(&FAMILY, 78, &format!("{objective} on two"), few);
     }
     let ten: Vec<Value> = (0..10)
         .map(|at| json!({ "id": at.to_string(), "duration": 5 + sampler.index(5), "release": sampler.index(30), "due": 20 + sampler.index(60) }))
         .collect();
-    measure(78, "ten jobs", json!({ "jobs": ten, "resources": [{ "id": "a" }], "objective": "total-tardiness" }));
+    measure(
+        &FAMILY,
+        78,
+        "ten jobs",
+        json!({ "jobs": ten, "resources": [{ "id": "a" }], "objective": "total-tardiness" }),
+    );
 }
 
 /// A program with random coefficients in a box.
@@ -152,16 +146,16 @@ fn program(variables: usize, rows: usize, each: usize, op: &str, integers: usize
 #[test]
 #[ignore = "in release"]
 fn programs() {
-    measure(79, "1,000 variables, 500 constraints", program(1_000, 500, 40, "le", 0));
-    measure(79, "1,000 integers, 500 constraints", program(1_000, 500, 40, "le", 1_000));
-    measure(79, "50 integers, 30 constraints", program(50, 30, 20, "le", 50));
+    measure(&FAMILY, 79, "1,000 variables, 500 constraints", program(1_000, 500, 40, "le", 0));
+    measure(&FAMILY, 79, "1,000 integers, 500 constraints", program(1_000, 500, 40, "le", 1_000));
+    measure(&FAMILY, 79, "50 integers, 30 constraints", program(50, 30, 20, "le", 50));
     let mut torn = program(1_000, 99, 200, "le", 500);
     let all: Map<String, Value> = (0..1_000).map(|at| (format!("x{at}"), json!(1))).collect();
     torn["constraints"]
         .as_array_mut()
         .unwrap()
         .push(json!({ "name": "all", "coefficients": all, "op": "ge", "rhs": 2_900 }));
-    measure(79, "a contradiction of 100 constraints", torn);
+    measure(&FAMILY, 79, "a contradiction of 100 constraints", torn);
 }
 
 #[test]
@@ -176,9 +170,9 @@ fn cargo() {
         })
         .collect();
     let of = |items: &[Value], mode: &str| json!({ "items": items, "vehicle": { "weight": 5_000.5, "volume": 5_000 }, "mode": mode });
-    measure(80, "500 items", of(&items, "best-value"));
-    measure(80, "1,000 pieces", of(&items, "fewest-vehicles"));
-    measure(80, "30 pieces", of(items.get(..15).unwrap(), "fewest-vehicles"));
+    measure(&FAMILY, 80, "500 items", of(&items, "best-value"));
+    measure(&FAMILY, 80, "1,000 pieces", of(&items, "fewest-vehicles"));
+    measure(&FAMILY, 80, "30 pieces", of(items.get(..15).unwrap(), "fewest-vehicles"));
     let many = json!({ "items": [{ "id": "a", "weight": 0.001, "quantity": 100_000 }, { "id": "b", "weight": 0.0011, "value": 1.1, "quantity": 100_000 }], "vehicle": { "weight": 123.4567 } });
-    measure(80, "200,000 pieces", many);
+    measure(&FAMILY, 80, "200,000 pieces", many);
 }

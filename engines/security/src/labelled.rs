@@ -41,7 +41,7 @@ impl Quality {
         self.found as f64 / (self.found + self.alarms.len()).max(1) as f64
     }
 
-    /// Share of what is sought that is found.
+    /// Recall: share of the positive items that are found.
     pub fn recall(&self) -> f64 {
         self.found as f64 / (self.found + self.missed.len()).max(1) as f64
     }

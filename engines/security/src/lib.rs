@@ -11,6 +11,7 @@ mod cvss_score;
 mod decode;
 mod firewall_analyse;
 mod http_header_audit;
+mod gapped;
 mod indicator_extract;
 mod jwt_inspect;
 #[cfg(test)]
@@ -40,11 +41,12 @@ pub use verdict::Verdict;
 
 /// Plan and fusion of q155.
 pub mod orchestrate {
-    pub use muster_engine::Finding;
     pub use muster_engine::wire::{ToValue, Words};
 
+    pub use crate::sentinel_orchestrator::MAX_LISTED;
     pub use crate::sentinel_orchestrator::fuse::{Fused, Run, Status, check_weights, fuse};
     pub use crate::sentinel_orchestrator::plan::{Mode, Planned, SENTINELS, Sentinel, WAVES, plan};
+    pub use crate::verdict::truncate;
 }
 
 muster_engine::family!(

@@ -36,11 +36,17 @@ pub fn finding(rule: &str, severity: Severity, message: impl Into<String>, locat
 /// are to be computed before.
 pub fn listed(mut findings: Vec<Finding>, most: usize, cx: &Context) -> Vec<Finding> {
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    if findings.len() > most {
-        cx.warn(format!("truncated: only the {most} worst of {} findings are listed", findings.len()));
-        findings.truncate(most);
+    if let Some(warning) = truncate(&mut findings, most) {
+        cx.warn(warning);
     }
     findings
+}
+
+/// Keeps the first of sorted findings. Returns the warning about the others, if there are any.
+pub fn truncate(findings: &mut Vec<Finding>, most: usize) -> Option<String> {
+    let all = findings.len();
+    findings.truncate(most);
+    (all > most).then(|| format!("truncated: only the {most} worst of {all} findings are listed"))
 }
 
 /// The worst finding decides: critical; warn from medium; notice below.

@@ -62,13 +62,7 @@ pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
         let message = format!("{} documents, {MAX_DOCUMENTS} are allowed: compare them in parts", documents.len());
         return Err(Failure::too_large(message));
     }
-    let mut ids = HashSet::new();
-    for (at, document) in documents.iter().enumerate() {
-        if !ids.insert(document.id.as_str()) {
-            let message = "is the id of an earlier document: each id must occur once";
-            return Err(Failure::invalid(&["documents", &at.to_string(), "id"], message));
-        }
-    }
+    Failure::unless_distinct("documents", "document", documents.iter().map(|document| document.id.as_str()))?;
     let sets: Vec<Vec<u64>> = documents.iter().map(|document| shingles(&document.text, shingle)).collect();
     let Alike { classes, pairs: alike } = alike(&sets, threshold)?;
     let mut union = Union((0..documents.len()).collect());

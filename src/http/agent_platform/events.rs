@@ -6,9 +6,8 @@ use muster_gateway::{AnswerStream, Attempt, Chain};
 use muster_providers::{Delta, FinishReason, Price, Usage};
 use serde_json::json;
 
-use super::breaker;
-use super::response::{BudgetView, ChatReplyAgent, GatewayReply, latency, tokens};
 use crate::chat;
+use crate::chat::agent_reply::{BudgetView, ChatReplyAgent, GatewayReply, breaker, latency, tokens};
 use crate::error::{Dialect, body};
 use crate::sse::{Frames, frame};
 

@@ -1,18 +1,16 @@
 //! Chat of the agent platform: with the provider chain's bounds, and as a gateway call with bounds of its own.
 
 mod events;
-mod request;
-mod response;
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use muster_gateway::{AnswerStream, BreakerState, Chain};
-use muster_limits::ledger::nanos_of_usd;
+use muster_gateway::AnswerStream;
 
-pub use request::{ChatAgentBody, GatewayBody};
-pub use response::{ChatReplyAgent, GatewayReply};
+pub use crate::chat::agent_reply::{ChatReplyAgent, GatewayReply};
+pub use crate::chat::agent_request::{ChatAgentBody, GatewayBody};
 
 use crate::app::App;
 use crate::chat;
+use crate::chat::agent_reply::{BudgetView, latency};
 use crate::error::sets::{Agent, BodyErrors, NotFound};
 use crate::error::{Dialect, HttpError, body};
 use crate::guard::{ChatAgent, Metered};
@@ -20,7 +18,6 @@ use crate::media::inline::inline_pictures;
 use crate::respond::RequestId;
 use crate::sse::{StreamForm, frame};
 use events::{GatewayEvents, ReplyEvents};
-use response::{BudgetView, latency};
 
 /// Chat with failover
 ///
@@ -75,37 +72,18 @@ pub async fn gateway(
         let (id, shared) = (id.0.clone(), app.clone());
         let frames = async move |streaming: &AnswerStream| {
             let frames = ReplyEvents::new(streaming, id, asked_at, shared.clock.clone());
-            let budget = standing(&shared, &streaming.model_id).await?;
+            let budget = BudgetView::of(&shared.live(), &shared.ledger, &streaming.model_id).await?;
             Ok(GatewayEvents::new(frames, budget, shared.live().chain.clone()))
         };
         return chat::stream(&app, call, reservation, form(&app), frames).await;
     }
     let answer = chat::complete(&app, &http, call, reservation).await?;
-    let (budget, breaker) = (standing(&app, &answer.model_id).await?, breaker(&app.live().chain, &answer.provider_id));
-    let reply = ChatReplyAgent::new(answer, latency(&app.clock, asked_at));
-    Ok(HttpResponse::Ok().json(GatewayReply { reply, budget, breaker }))
+    let latency_ms = latency(&app.clock, asked_at);
+    Ok(HttpResponse::Ok().json(GatewayReply::new(&app.live(), &app.ledger, answer, latency_ms).await?))
 }
 
 /// Returns how a stream is written before its answer begins.
 fn form(app: &App) -> StreamForm {
     let clock = app.clock.clone();
     StreamForm::comments(move |error, out| frame(Some("error"), &body(error, Dialect::Agent, clock.now()), out))
-}
-
-/// Returns the state of the model's budget of this month.
-async fn standing(app: &App, model_id: &str) -> Result<BudgetView, HttpError> {
-    let limit = app.live().config.budget.models.get(model_id).copied();
-    let budgets = app.ledger.budgets("", None, model_id, limit.map(nanos_of_usd)).await?;
-    Ok(BudgetView {
-        model: model_id.to_owned(),
-        spent_usd: budgets.model.spent_nanos as f64 / 1e9,
-        limit_usd: limit,
-        resets_at: budgets.model.resets_at,
-    })
-}
-
-/// Returns the state of a provider's circuit breaker.
-fn breaker(chain: &Chain, provider: &str) -> BreakerState {
-    let found = chain.status().into_iter().find(|status| status.id == provider);
-    found.map_or(BreakerState::Closed, |status| status.breaker.state)
 }

@@ -78,7 +78,7 @@ pub(super) fn orchestration(requirement: &Requirement) -> Vec<(String, Value)> {
         "operationId": "orchestrate_sentinels",
         "summary": "Examine a subject with the sentinels",
         "description": format!(
-            "Runs the sentinels that apply to the members of the subject, each in a process of its own and with its \
+            "Runs the sentinels that apply to the members of the subject, each in a call of its own and with its \
              members only, and fuses their answers. Waves 1 (life safety, credentials), 2 (active attack) and 3 (hygiene): \
              with `priority` the next begins when one has ended or used its share of `deadline_ms` (50, 80, 100 %); with \
              `parallel` all begin at once; with `first-critical` none begins after a critical verdict. A sentinel without \

@@ -1,6 +1,7 @@
 //! Handlers of engines.
 
 use actix_web::{HttpRequest, HttpResponse, web};
+use muster_core::page::Page;
 use muster_core::principal::Permission;
 use muster_core::{Error, Kind};
 use muster_engines::{Engine, Family, Nature};
@@ -51,15 +52,14 @@ pub async fn list(request: Queried<EnginesRead, EngineQuery>) -> Result<web::Jso
             }
         },
     };
-    let end = limit.map_or(found.len(), |limit| found.len().min(begin + limit));
-    let page = found.get(begin..end).unwrap_or_default();
-    let next_cursor = page.last().filter(|_| end < found.len()).map(|last| last.id.to_owned());
-    Ok(web::Json(EngineList { engines: page.iter().copied().map(EngineEntry::from).collect(), next_cursor }))
+    let from = found.into_iter().skip(begin);
+    let page = Page::of(from, limit.unwrap_or(usize::MAX), |engine| engine.id.to_owned()).map(EngineEntry::from);
+    Ok(web::Json(EngineList { engines: page.items, next_cursor: page.next }))
 }
 
 fn family(fields: &mut Fields<'_>, name: &str) -> Option<Family> {
     let text = fields.string(name)?;
-    let family = Family::ALL.into_iter().find(|family| family.name() == text);
+    let family = Family::of_name(&text);
     if family.is_none() {
         fields.fail(name, format!("must be one of {}", Family::ALL.map(Family::name).join(", ")));
     }
@@ -137,7 +137,7 @@ pub async fn run(
     let caller = caller(&app, &http, engine)?;
     let call = EngineCall { explain: request.query.explain, ..EngineCall::new(engine, request.body.0, caller) };
     if stream::is_wanted(&http) {
-        return Ok(stream::open(&app, call));
+        return Ok(stream::run(&app, call));
     }
     let answer = app.engines.run(call).await?;
     Ok(HttpResponse::Ok().json(EngineRun::of(engine, answer)))

@@ -1,4 +1,4 @@
-//! A run as server-sent events: `progress`, then `result` or `error`.
+//! Work on engines as server-sent events: what happens meanwhile, then its result or `error`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,11 +7,11 @@ use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::{Bytes, BytesMut};
 use futures::future::BoxFuture;
-use futures::stream;
-use futures::{Stream, StreamExt};
+use futures::stream::{self, BoxStream};
+use futures::{FutureExt, Stream, StreamExt};
 use muster_core::Error;
-use muster_engines::Engine;
-use muster_tasks::engine::{EngineAnswer, EngineCall, EngineProgress, EngineRunner as _};
+use muster_tasks::engine::{EngineCall, EngineProgress, EngineRunner as _};
+use serde::Serialize;
 use tokio::sync::watch;
 use tokio::time::{Interval, interval};
 
@@ -26,33 +26,48 @@ pub(super) fn is_wanted(http: &HttpRequest) -> bool {
     accept.split(',').any(|kind| kind.split(';').next().is_some_and(|kind| kind.trim() == "text/event-stream"))
 }
 
-/// A run whose events are being sent.
+/// Returns an event.
+pub(super) fn event(name: &str, data: &impl Serialize) -> Bytes {
+    let mut out = BytesMut::new();
+    frame(Some(name), data, &mut out);
+    out.freeze()
+}
+
+/// Work whose events are being sent.
 struct Events {
-    engine: &'static Engine,
     app: web::Data<App>,
-    /// `None` once the last event was sent.
-    answer: Option<BoxFuture<'static, Result<EngineAnswer, Error>>>,
-    /// `None` once no more progress can come.
-    progress: Option<watch::Receiver<EngineProgress>>,
+    /// What happens before the last event.
+    before: BoxStream<'static, Bytes>,
+    /// The last event, unless the work fails; `None` once it was sent.
+    last: Option<BoxFuture<'static, Result<Bytes, Error>>>,
     idle: Interval,
 }
 
-/// Runs the call and returns its events. Dropping the response, as when the client disconnects, stops the call.
-pub(super) fn open(app: &web::Data<App>, call: EngineCall) -> HttpResponse {
+/// Runs the call and returns its events: `progress`, then `result` or `error`.
+pub(super) fn run(app: &web::Data<App>, call: EngineCall) -> HttpResponse {
     let (sender, receiver) = watch::channel(EngineProgress::default());
-    let engine = call.engine;
-    let call = EngineCall { progress: Some(Arc::new(sender)), ..call };
-    let keep_alive = Duration::from_millis(app.live().config.chain.keep_alive_ms.max(1));
-    let mut idle = interval(keep_alive);
-    // The first tick is due after the interval, not at once.
-    idle.reset();
-    let answer = Some(app.engines.run(call));
-    let events = Events { engine, app: app.clone(), answer, progress: Some(receiver), idle };
-    sent(stream::unfold(events, |mut events| async move { Some((events.next().await?, events)) }))
+    let (engine, call) = (call.engine, EngineCall { progress: Some(Arc::new(sender)), ..call });
+    let progress = stream::unfold(receiver, |mut receiver| async {
+        receiver.changed().await.ok()?;
+        let event = event("progress", &*receiver.borrow_and_update());
+        Some((event, receiver))
+    });
+    let answer = app.engines.run(call);
+    open(app, progress, async move { Ok(event("result", &EngineRun::of(engine, answer.await?))) })
 }
 
-/// Returns the response that sends the events as they come. Dropping it drops the stream.
-pub(super) fn sent(events: impl Stream<Item = Bytes> + 'static) -> HttpResponse {
+/// Returns the response that sends the events `before`, then the one that `last` gives, or `error`. Dropping it, as when the
+/// client disconnects, drops both.
+pub(super) fn open(
+    app: &web::Data<App>,
+    before: impl Stream<Item = Bytes> + Send + 'static,
+    last: impl Future<Output = Result<Bytes, Error>> + Send + 'static,
+) -> HttpResponse {
+    let mut idle = interval(Duration::from_millis(app.live().config.chain.keep_alive_ms.max(1)));
+    // The first tick is due after the interval, not at once.
+    idle.reset();
+    let events = Events { app: app.clone(), before: before.fuse().boxed(), last: Some(last.boxed()), idle };
+    let events = stream::unfold(events, |mut events| async move { Some((events.next().await?, events)) });
     HttpResponse::Ok()
         .content_type("text/event-stream; charset=utf-8")
         .insert_header((header::CACHE_CONTROL, "no-cache"))
@@ -62,38 +77,26 @@ pub(super) fn sent(events: impl Stream<Item = Bytes> + 'static) -> HttpResponse 
 
 impl Events {
     async fn next(&mut self) -> Option<Bytes> {
-        loop {
-            let answer = self.answer.as_mut()?;
-            let progress = async {
-                match &mut self.progress {
-                    Some(receiver) => receiver.changed().await.map(|()| receiver.borrow_and_update().clone()).ok(),
-                    None => std::future::pending().await,
+        let last = self.last.as_mut()?;
+        let event = tokio::select! {
+            biased;
+            Some(event) = self.before.next() => event,
+            last = last => {
+                self.last = None;
+                let last = last.unwrap_or_else(|error| {
+                    event("error", &error_body(&error, Dialect::Agent, self.app.clock.now()))
+                });
+                // What happened in the last moment of the work goes before its end.
+                let mut out = BytesMut::new();
+                while let Some(Some(event)) = self.before.next().now_or_never() {
+                    out.extend_from_slice(&event);
                 }
-            };
-            let mut out = BytesMut::new();
-            tokio::select! {
-                biased;
-                answer = answer => {
-                    self.answer = None;
-                    match answer {
-                        Ok(answer) => frame(Some("result"), &EngineRun::of(self.engine, answer), &mut out),
-                        Err(error) => {
-                            let now = self.app.clock.now();
-                            frame(Some("error"), &error_body(&error, Dialect::Agent, now), &mut out);
-                        }
-                    }
-                }
-                progress = progress => match progress {
-                    Some(progress) => frame(Some("progress"), &progress, &mut out),
-                    None => {
-                        self.progress = None;
-                        continue;
-                    }
-                },
-                _ = self.idle.tick() => out.extend_from_slice(b": keep-alive\n\n"),
+                out.extend_from_slice(&last);
+                out.freeze()
             }
-            self.idle.reset();
-            return Some(out.freeze());
-        }
+            _ = self.idle.tick() => Bytes::from_static(b": keep-alive\n\n"),
+        };
+        self.idle.reset();
+        Some(event)
     }
 }

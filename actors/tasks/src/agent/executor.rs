@@ -296,8 +296,9 @@ impl AgentExecutor {
             Ok(answer) => {
                 answer.warnings.iter().for_each(|warning| sink.log(Level::Warn, &format!("{label}: {warning}")));
                 sink.log(Level::Info, &format!("engine {label} took {} ms", answer.took.as_millis()));
+                let usage = answer.usage;
                 let value = encode_engine_step(origin, engine, &input_sha256, Ok(answer));
-                Ok(StepOutput { value, usage: Usage::default() })
+                Ok(StepOutput { value, usage })
             }
             Err(refused) => {
                 let failed = failure::engine(origin.name, &label, refused);

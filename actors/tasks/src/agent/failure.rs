@@ -12,10 +12,13 @@ pub(super) fn broken(detail: impl Into<String>) -> StepError {
     StepError::new(EXECUTION, detail, Retry::Never)
 }
 
-/// Converts an engine's error. Engines are deterministic: only failures of their environment are retried.
+/// Converts an engine's error, or that of a model that it needs. Engines are deterministic: only failures of their
+/// environment are retried.
 pub(super) fn engine(step: &str, label: &str, error: Error) -> StepError {
     let (code, retry) = match error.kind {
         Kind::Unavailable | Kind::RateLimited => ("ENGINE_BUSY", retry_of(&error)),
+        Kind::ProviderFailed => ("PROVIDER_FAILED", retry_of(&error)),
+        Kind::BudgetExhausted | Kind::QuotaExceeded => ("BUDGET_EXHAUSTED", Retry::Never),
         Kind::Internal => ("ENGINE_FAILED", Retry::Soon),
         Kind::TimedOut => ("ENGINE_TIMED_OUT", Retry::Never),
         Kind::TooLarge => ("ENGINE_TOO_LARGE", Retry::Never),

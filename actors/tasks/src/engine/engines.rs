@@ -20,6 +20,7 @@ use super::runner::{EngineAnswer, EngineCall, EngineCaller, EngineRunner};
 use super::sandbox::SandboxStatus;
 use super::work::{Round, RoundOutcome, Work};
 use super::workspace;
+use crate::task::Usage;
 use muster_core::audit::AuditEntry;
 use muster_core::supervise::{CallErrorKind, ChildSpec, Group, Handle};
 use muster_core::{Error, Kind};
@@ -150,13 +151,14 @@ impl Engines {
                 RoundOutcome::Needs(need) => Err(needless(id, need.name())),
             };
         }
-        let mut answers = Vec::new();
+        let (mut answers, mut usage) = (Vec::new(), Usage::default());
         loop {
             match self.call_pool(Round { call: call.clone(), answers: answers.clone() }).await? {
-                RoundOutcome::Answered(answer) => return Ok(answer),
+                RoundOutcome::Answered(answer) => return Ok(EngineAnswer { usage, ..answer }),
                 RoundOutcome::Needs(need) if answers.len() < MAX_NEEDS => {
-                    let answer = self.options.effects.perform(need.clone(), call.caller.clone()).await;
-                    answers.push(Answered { need, answer });
+                    let provided = self.options.effects.perform(need.clone(), call.caller.clone()).await?;
+                    usage.add(provided.usage);
+                    answers.push(Answered { need, answer: provided.answer });
                 }
                 RoundOutcome::Needs(need) => return Err(needless(call.engine.id, need.name())),
             }

@@ -20,7 +20,7 @@ mod work;
 mod worker;
 mod workspace;
 
-pub use effects::{Effects, NoEffects};
+pub use effects::{Effects, NoEffects, Provided};
 pub use engines::{EngineStats, Engines};
 pub use job::{Job, JobCall};
 pub use options::{EngineOptions, Worker};

@@ -13,6 +13,8 @@ use muster_core::{Error, FieldError, Kind};
 use muster_gateway::Spend;
 use muster_identity::By;
 
+use crate::task::Usage;
+
 /// A call of an engine.
 #[derive(Debug, Clone)]
 pub struct EngineCall {
@@ -67,7 +69,7 @@ impl EngineCaller {
 }
 
 /// Result of an engine.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct EngineAnswer {
     /// Output of the engine.
     pub output: Value,
@@ -77,6 +79,8 @@ pub struct EngineAnswer {
     pub took: Duration,
     /// Steps and assumptions, if they were requested.
     pub explained: Option<Explained>,
+    /// What models used for the needs of the call.
+    pub usage: Usage,
 }
 
 /// Runs engines. Dropping the future stops the call.
@@ -125,6 +129,7 @@ pub(crate) fn refusal(failure: Failure) -> Error {
         Failure::NoAnswer { reason, .. } => {
             Error::new(Kind::NoAnswer, message).detailing(json!({ "reason": reason.code() }))
         }
+        Failure::Refused { .. } => Error::new(Kind::Unavailable, message),
         Failure::Internal { .. } | Failure::Needs { .. } => Error::new(Kind::Internal, message),
     }
 }

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use super::job::JobCall;
 use super::runner::{EngineAnswer, EngineCall, EngineProgress, refusal};
 use super::wire::{CallOptions, Head, MAX_FRAME};
+use crate::task::Usage;
 use muster_core::{Error, Kind};
 
 /// What is run.
@@ -117,7 +118,8 @@ impl Work for Round {
             Error::new(Kind::TooLarge, message)
         })?;
         let Head { warnings, explained, took_us, .. } = head;
-        Ok(RoundOutcome::Answered(EngineAnswer { output, warnings, took: Duration::from_micros(took_us), explained }))
+        let took = Duration::from_micros(took_us);
+        Ok(RoundOutcome::Answered(EngineAnswer { output, warnings, took, explained, usage: Usage::default() }))
     }
 }
 

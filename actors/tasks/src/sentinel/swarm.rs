@@ -10,7 +10,8 @@ use futures::stream::FuturesUnordered;
 use muster_core::{Error, Kind};
 use muster_engines_security::Verdict;
 use muster_engines_security::orchestrate::{
-    Finding, Fused, Mode, Planned, Run, SENTINELS, Status, ToValue, WAVES, Words as _, check_weights, fuse, plan,
+    Fused, MAX_LISTED, Mode, Planned, Run, SENTINELS, Status, ToValue, WAVES, Words as _, check_weights, fuse, plan,
+    truncate,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -24,8 +25,6 @@ use crate::engine::{EngineAnswer, EngineCall, EngineCaller, EngineRunner, refusa
 const ORCHESTRATOR: u16 = 155;
 /// Orchestrations that wait for a first turn.
 const MAX_WAITING: usize = 64;
-/// Findings that are listed.
-const MAX_LISTED: usize = 1_000;
 /// When a client that found all places taken is to try again.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -163,7 +162,7 @@ impl Sentinels {
         Self { engines, turns: Turns::new(slots), places: Arc::new(Semaphore::new(slots + MAX_WAITING)) }
     }
 
-    /// Runs the sentinels and fuses their answers. `notify` is told of each as it ends. Dropping the future ends the calls.
+    /// Runs the sentinels and fuses their answers. `notify` is called as each ends. Dropping the future ends the calls.
     ///
     /// What has not ended by the deadline is `timeout`, what failed is `error`; neither makes the call fail.
     ///
@@ -262,8 +261,8 @@ impl Swarm<'_> {
     }
 
     fn end(&mut self, at: usize, run: Run) {
-        for finding in &run.findings {
-            (self.notify)(SwarmEvent::Finding(reported(&run, finding)));
+        for finding in run.named_findings() {
+            (self.notify)(SwarmEvent::Finding(finding.to_value()));
         }
         (self.notify)(SwarmEvent::Run(RunReport::of(&run)));
         if let Some(place) = self.runs.get_mut(at) {
@@ -282,17 +281,9 @@ impl Swarm<'_> {
     }
 }
 
-/// A finding as it stands in the answer, its rule with its sentinel.
-fn reported(run: &Run, finding: &Finding) -> Value {
-    Finding { rule: format!("{}/{}", run.sentinel.id, finding.rule), ..finding.clone() }.to_value()
-}
-
 fn answer(runs: &[Run], weights: &BTreeMap<String, f64>, mut warnings: Vec<String>) -> Orchestrated {
     let Fused { verdict, score, mut findings, actions, agreement, complete } = fuse(runs, weights);
-    if findings.len() > MAX_LISTED {
-        warnings.push(format!("truncated: only the {MAX_LISTED} worst of {} findings are listed", findings.len()));
-        findings.truncate(MAX_LISTED);
-    }
+    warnings.extend(truncate(&mut findings, MAX_LISTED));
     Orchestrated {
         verdict: verdict.word(),
         score,

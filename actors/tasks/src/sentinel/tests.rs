@@ -54,7 +54,7 @@ impl EngineRunner for Scripted {
                 json!([{ "rule": "r", "severity": "high", "message": "found" }])
             };
             let output = json!({ "verdict": verdict, "score": 0.5, "findings": findings });
-            Ok(EngineAnswer { output, warnings: Vec::new(), took: Duration::ZERO, explained: None })
+            Ok(EngineAnswer { output, ..EngineAnswer::default() })
         })
     }
 }
@@ -89,10 +89,10 @@ fn status(answer: &Orchestrated, sentinel: &str) -> &'static str {
 async fn a_wave_begins_when_the_one_before_has_ended() {
     let (engines, sentinels) = sentinels(&[(141, 300, Ok("clear")), (143, 200, Ok("warn"))], 9);
     let begun = Instant::now();
-    let mut told = Vec::new();
+    let mut seen = Vec::new();
     let order = orchestration(json!({ "deadline_ms": 5000 }));
     assert_eq!(order.applicable().len(), 5);
-    let answer = sentinels.orchestrate(order, caller("a"), |event| told.push(event)).await.unwrap();
+    let answer = sentinels.orchestrate(order, caller("a"), |event| seen.push(event)).await.unwrap();
     let at = |number| {
         let begins = engines.begun.lock().unwrap();
         (begins.iter().find(|(one, _)| *one == number).unwrap().1 - begun).as_millis()
@@ -100,12 +100,12 @@ async fn a_wave_begins_when_the_one_before_has_ended() {
     assert_eq!([141, 143, 145, 142, 151].map(at), [0, 300, 300, 500, 500]);
     assert_eq!((answer.verdict, answer.complete, answer.runs.len()), ("warn", true, SENTINELS.len()));
     assert_eq!(status(&answer, "sentinel-flood"), "skipped");
-    let runs = told.iter().filter(|event| matches!(event, SwarmEvent::Run(_))).count();
-    assert_eq!(runs, SENTINELS.len(), "each is told once");
+    let runs = seen.iter().filter(|event| matches!(event, SwarmEvent::Run(_))).count();
+    assert_eq!(runs, SENTINELS.len(), "each is reported once");
     let rule = json!("sentinel-prompt-injection/r");
     assert!(
-        told.iter().any(|event| matches!(event, SwarmEvent::Finding(finding) if finding["rule"] == rule)),
-        "{told:?}"
+        seen.iter().any(|event| matches!(event, SwarmEvent::Finding(finding) if finding["rule"] == rule)),
+        "{seen:?}"
     );
     assert_eq!(answer.findings[0]["rule"], rule);
 }

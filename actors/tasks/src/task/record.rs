@@ -224,6 +224,15 @@ pub struct Usage {
     pub cost_nanos: u64,
 }
 
+impl Usage {
+    /// Adds another usage.
+    pub fn add(&mut self, other: Self) {
+        self.prompt = self.prompt.saturating_add(other.prompt);
+        self.completion = self.completion.saturating_add(other.completion);
+        self.cost_nanos = self.cost_nanos.saturating_add(other.cost_nanos);
+    }
+}
+
 /// An accepted control and its outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ControlRecord {

@@ -1,12 +1,14 @@
 //! Calls that ask, explain themselves, have no answer or take long.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use muster_core::Kind;
-use muster_engines::{Answer, Need};
-use muster_tasks::engine::{Effects, EngineCall, EngineCaller, EngineProgress, EngineRunner as _};
+use muster_core::{Error, Kind};
+use muster_engines::Need;
+use muster_tasks::engine::{Effects, EngineCall, EngineCaller, EngineProgress, EngineRunner as _, Provided};
+use muster_tasks::task::Usage;
 use serde_json::json;
 use tokio::sync::watch;
 
@@ -18,6 +20,7 @@ type Test = fn();
 pub const ALL: &[(&str, Test)] = &[
     ("an_engine_is_run_again_with_the_answers_to_its_needs", asks),
     ("needs_are_refused_where_nobody_provides_them", refused),
+    ("a_call_ends_with_the_error_of_its_need", fails),
     ("an_engine_that_asks_too_often_is_stopped", asks_on),
     ("steps_and_assumptions_are_returned_on_request", explains),
     ("an_input_without_an_answer_has_its_reason", infeasible),
@@ -30,10 +33,22 @@ pub const ALL: &[(&str, Test)] = &[
 struct Recorded(Mutex<Vec<(String, Need)>>);
 
 impl Effects for Recorded {
-    fn perform(&self, need: Need, caller: EngineCaller) -> BoxFuture<'static, Answer> {
+    fn perform(&self, need: Need, caller: EngineCaller) -> BoxFuture<'static, Result<Provided, Error>> {
         let mut asked = self.0.lock().unwrap();
         asked.push((caller.actor, need));
-        std::future::ready(Answer::Given(json!(asked.len()))).boxed()
+        let usage = Usage { prompt: 10, completion: 2, cost_nanos: 3 };
+        std::future::ready(Ok(Provided::given(json!(asked.len()), usage))).boxed()
+    }
+}
+
+/// Has a budget that is used up.
+#[derive(Debug)]
+struct Exhausted;
+
+impl Effects for Exhausted {
+    fn perform(&self, _: Need, _: EngineCaller) -> BoxFuture<'static, Result<Provided, Error>> {
+        let error = Error::new(Kind::BudgetExhausted, "the budget of this month is used up");
+        std::future::ready(Err(error.retry_in(Duration::from_secs(9)))).boxed()
     }
 }
 
@@ -45,6 +60,7 @@ fn asks() {
         |engines| async move {
             let answer = engines.run(call_of("key_1", &ASKS, json!({}))).await.unwrap();
             assert_eq!(answer.output, json!({ "answers": [1, 2] }));
+            assert_eq!(answer.usage, Usage { prompt: 20, completion: 4, cost_nanos: 6 });
         },
     );
     let embed = |text: &str| Need::Embed { texts: vec![text.to_owned()], model: "embedded".to_owned() };
@@ -58,6 +74,16 @@ fn refused() {
         |engines| async move {
             let answer = run(&engines, &ASKS).await.unwrap();
             assert_eq!(answer.output["refused"], "this server does not provide embed to engines");
+        },
+    );
+}
+
+fn fails() {
+    with(
+        |options| options.effects = Arc::new(Exhausted),
+        |engines| async move {
+            let error = run(&engines, &ASKS).await.unwrap_err();
+            assert_eq!((error.kind, error.retry_after), (Kind::BudgetExhausted, Some(Duration::from_secs(9))));
         },
     );
 }

@@ -19,22 +19,26 @@
 
 mod cases;
 mod golden;
+mod largest;
 mod random;
+mod spans;
 
 use std::collections::HashSet;
 use std::fs::File;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub use cases::cases_hold;
 pub use golden::golden_digests_hold;
+pub use largest::measure;
 pub use random::random_inputs_end;
+pub use spans::spans_hold;
 
 use crate::grammar::{parse_input, parse_output};
 use crate::wire::{input_differences, output_differences};
-use crate::{Context, Engine, Failure, FamilyEngines, LanguageData, Nature, catalogue};
+use crate::{Answer, Answered, Context, Engine, Failure, FamilyEngines, LanguageData, Nature, Need, catalogue};
 
 /// Defines the tests of a family; the argument is the static that [`family!`](crate::family!) defines. Engines whose
 /// published cases are tests beside their code follow as `; cases_in_code 58, 59`.
@@ -100,16 +104,39 @@ pub fn languages() -> Arc<LanguageData> {
     Arc::clone(&DATA)
 }
 
-/// Runs an engine with all that its nature allows; each need is refused.
+/// Runs an engine with all that its nature allows. The model gateway answers as with the embedded model; each other need
+/// is refused.
 ///
 /// # Errors
 /// Those of the engine.
 pub fn run(engine: &Engine, input: Value) -> Result<Value, Failure> {
-    if engine.nature == Nature::Workspace {
-        let folder = workspace();
-        return engine.run(input, &Context::with_workspace(folder.path().to_owned()));
+    let context = || Context::default().with_languages(languages());
+    match engine.nature {
+        Nature::Workspace => {
+            let folder = workspace();
+            engine.run(input, &Context::with_workspace(folder.path().to_owned()))
+        }
+        Nature::Pure => engine.run(input, &context()),
+        Nature::Model | Nature::State => match engine.run(input.clone(), &context()) {
+            Err(Failure::Needs { need: need @ Need::Gateway { .. } }) => {
+                let answer = Answer::Given(embedded_reply());
+                engine.run(input, &context().with_answers(vec![Answered { need, answer }]))
+            }
+            Err(Failure::Needs { .. }) => engine.run(input, &context().refusing("this is a test")),
+            ended => ended,
+        },
     }
-    engine.run(input, &Context::default().with_languages(languages()).refusing("this is a test"))
+}
+
+/// A reply of `POST /api/q159/llm/chat` by the embedded model, with what a need adds to it.
+fn embedded_reply() -> Value {
+    json!({
+        "content": "pong", "model": "muster-core", "provider": "embedded", "latency_ms": 40, "cost_usd": 0.0,
+        "tokens": { "prompt": 9, "completion": 2, "total": 11 }, "finish_reason": "stop", "breaker": "closed",
+        "attempts": [{ "provider": "embedded", "model": "muster-core", "outcome": "ok", "latency_ms": 39 }],
+        "budget": { "model": "muster-core", "spent_usd": 0.0, "limit_usd": null, "resets_at": "2027-01-01T00:00:00Z" },
+        "tool_calls": [], "breakers": { "embedded": "closed" },
+    })
 }
 
 /// Builds the validator of a schema.

@@ -15,7 +15,7 @@ const MAX_CONSTRAINTS: usize = 500;
 const MAX_COEFFICIENTS: usize = 20_000;
 /// Nodes of the search for each second of `time_limit`: a slow machine gives the same answer.
 const NODES_A_SECOND: f64 = 200.0;
-/// Constraints of which a conflict is sought: each is left out once.
+/// Constraints in which a conflict is searched for: each is left out once.
 const MAX_FILTERED: usize = 100;
 /// The solver is asked for nothing beyond these: their products stay exact enough.
 const MAX_NUMBER: f64 = 1e12;

@@ -5,7 +5,7 @@ use sha2_11::{Digest, Sha256};
 
 /// Hash functions of a sketch.
 const HASHES: usize = 64;
-/// Longest cycle that is sought.
+/// Longest cycle that is searched for.
 const MAX_PERIOD: usize = 12;
 /// Text of arguments that is compared, in bytes.
 const MAX_COMPARED: usize = 4_096;

@@ -69,6 +69,14 @@ impl Run {
     }
 }
 
+impl Run {
+    /// The findings as they stand in the answer: their rules begin with the sentinel's id and a slash.
+    pub fn named_findings(&self) -> impl Iterator<Item = Finding> {
+        let id = self.sentinel.id;
+        self.findings.iter().map(move |one| Finding { rule: format!("{id}/{}", one.rule), ..one.clone() })
+    }
+}
+
 /// The answer of all.
 #[derive(Debug, Clone)]
 pub struct Fused {
@@ -123,11 +131,7 @@ pub fn fuse(runs: &[Run], weights: &BTreeMap<String, f64>) -> Fused {
     let same = verdicts.iter().filter(|one| (**one >= Verdict::Warn) == side).count();
     let mut findings: Vec<(usize, Finding)> = Vec::new();
     for (at, run) in ran.iter().enumerate() {
-        findings.extend(
-            run.findings.iter().map(|finding| {
-                (at, Finding { rule: format!("{}/{}", run.sentinel.id, finding.rule), ..finding.clone() })
-            }),
-        );
+        findings.extend(run.named_findings().map(|finding| (at, finding)));
     }
     findings.sort_by(|(at, a), (bt, b)| {
         (b.severity.cmp(&a.severity))

@@ -15,7 +15,7 @@ use self::plan::{Mode, Planned, WAVES, plan};
 use crate::verdict::{Verdict, listed};
 
 /// Findings that are listed.
-const MAX_LISTED: usize = 1_000;
+pub const MAX_LISTED: usize = 1_000;
 
 #[derive(Debug, Input)]
 pub struct Input {

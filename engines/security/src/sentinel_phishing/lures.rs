@@ -6,6 +6,7 @@ use regex::Regex;
 
 use super::Sign;
 use crate::decode::{ascii_classes, latin, plain};
+use crate::gapped::Gapped;
 
 /// A family of phrases. Of several phrases of one family the family counts once.
 struct Lure {
@@ -13,16 +14,16 @@ struct Lure {
     weight: f64,
     message: &'static str,
     text: &'static str,
-    regex: OnceLock<Option<Regex>>,
+    pattern: OnceLock<Option<Gapped>>,
 }
 
 impl Lure {
     const fn new(rule: &'static str, weight: f64, message: &'static str, text: &'static str) -> Self {
-        Self { rule, weight, message, text, regex: OnceLock::new() }
+        Self { rule, weight, message, text, pattern: OnceLock::new() }
     }
 
-    fn pattern(&self) -> Option<&Regex> {
-        self.regex.get_or_init(|| Regex::new(&ascii_classes(self.text)).ok()).as_ref()
+    fn pattern(&self) -> Option<&Gapped> {
+        self.pattern.get_or_init(|| Gapped::new(&ascii_classes(self.text))).as_ref()
     }
 }
 
@@ -196,10 +197,8 @@ fn fires(lure: &Lure, text: &str) -> bool {
         Regex::new(r"(?:never|not|n't|no one|nobody|without|nie|niemals|nicht|kein\S*|jamais|nunca|no|non|não|nao|mai|beware|scams?|warns?|warnung|warnt|report(?:ing|s)?)(?: [^ .!?]+){0,5} ?$").ok()
     });
     let Some(pattern) = lure.pattern() else { return false };
-    pattern.find_iter(text).any(|found| {
-        let start = found.start().saturating_sub(60);
-        let start = (start..=found.start()).find(|at| text.is_char_boundary(*at)).unwrap_or(found.start());
-        let before = text.get(start..found.start()).unwrap_or_default();
+    pattern.any(text, |start| {
+        let before = text.get(text.ceil_char_boundary(start.saturating_sub(60))..start).unwrap_or_default();
         NEGATION.as_ref().is_none_or(|negation| !negation.is_match(before))
     })
 }

@@ -22,6 +22,9 @@ const MAX_TEXT: usize = 262_144;
 const MAX_URL: usize = 16_384;
 /// Addresses of a text that are judged.
 const MAX_URLS: usize = 500;
+/// Bytes of an address, and of the content of a link, that are read.
+const MAX_JUDGED: usize = 2_000;
+const MAX_CONTENT: usize = 1_200;
 /// Weight at which a message is as likely a fraud as not.
 const EVEN: f64 = 2.2;
 
@@ -158,30 +161,45 @@ fn finding(sign: Sign) -> Finding {
 /// Addresses within a text, also without a scheme and disarmed ones.
 fn urls(text: &str) -> Vec<String> {
     static PATTERN: OnceLock<Option<Regex>> = OnceLock::new();
-    let pattern = r#"(?i)(?:h(?:tt|xx)ps?://|www\.)[^\s<>"'`|\\^]{3,2000}|(?:[a-z0-9-]{1,63}\.){1,4}(?:[a-z]{2,12})/[^\s<>"'`|\\^]{1,500}"#;
+    // Lengths are bounded afterwards: an automaton that counts them has thousands of states.
+    let pattern = r#"(?i-u:h(?:tt|xx)ps?://|www\.)[^\s<>"'`|\\^]{3,}|(?i-u:(?:[a-z0-9-]+\.)+[a-z]{2,12}/)[^\s<>"'`|\\^]+"#;
     let Some(pattern) = PATTERN.get_or_init(|| Regex::new(pattern).ok()) else { return Vec::new() };
     let plain = text.replace("[.]", ".").replace("(.)", ".").replace("[:]", ":");
     pattern
         .find_iter(&plain)
-        .map(|found| found.as_str().trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '}', '*']).to_owned())
+        .map(|found| cut(found.as_str()).trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '}', '*']).to_owned())
         .collect()
+}
+
+/// The beginning of an address, as far as it is judged.
+fn cut(url: &str) -> &str {
+    url.get(..url.floor_char_boundary(MAX_JUDGED)).unwrap_or(url)
+}
+
+/// The content of an element `a`, up to its end; `None` if that is far.
+fn content(after: &str) -> Option<&str> {
+    let near = after.get(..after.floor_char_boundary(MAX_CONTENT)).unwrap_or(after);
+    let end = near.char_indices().find(|(at, c)| {
+        *c == '<' && near.get(*at..at + "</a>".len()).is_some_and(|tag| tag.eq_ignore_ascii_case("</a>"))
+    });
+    near.get(..end?.0)
 }
 
 /// A link whose text names another site than its address.
 fn anchors(text: &str) -> Option<Sign> {
     static PATTERN: OnceLock<Option<Regex>> = OnceLock::new();
-    let pattern = r#"(?is)<a\b[^>]{0,500}?\bhref\s*=\s*["']?([^"'\s>]{4,2000})["']?[^>]{0,500}>(.{1,300}?)</a>|\[([^\]]{4,200})\]\((https?://[^)\s]{4,2000})\)"#;
+    let pattern = r#"(?is)<a(?-u:\b)[^>]*?(?-u:\b)href\s*=\s*["']?([^"'\s>]{4,})["']?[^>]*>|\[([^\]\[]{4,})\]\((https?://[^)\s]{4,})\)"#;
     let pattern = PATTERN.get_or_init(|| Regex::new(pattern).ok()).as_ref()?;
     pattern.captures_iter(text).take(MAX_URLS).find_map(|found| {
-        let (target, shown) = match (found.get(1), found.get(2), found.get(3), found.get(4)) {
-            (Some(target), Some(shown), ..) => (target, shown),
-            (.., Some(shown), Some(target)) => (target, shown),
+        let (target, shown) = match (found.get(0), found.get(1), found.get(2), found.get(3)) {
+            (Some(tag), Some(target), ..) => (target, content(text.get(tag.end()..)?)?),
+            (.., Some(shown), Some(target)) => (target, shown.as_str()),
             _ => return None,
         };
-        let target = Address::read(target.as_str())?;
+        let target = Address::read(cut(target.as_str()))?;
         let shown =
-            urls(&format!("{} ", shown.as_str().trim())).first().and_then(|url| Address::read(url)).or_else(|| {
-                let text = shown.as_str().trim();
+            urls(&format!("{} ", shown.trim())).first().and_then(|url| Address::read(url)).or_else(|| {
+                let text = shown.trim();
                 let is_host = text.contains('.')
                     && !text.contains(char::is_whitespace)
                     && psl::suffix(text.as_bytes()).is_some_and(|suffix| suffix.is_known());

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use base64::Engine as _;
 use regex::Regex;
 
+use crate::decode::ascii_classes;
 use crate::verdict::Severity;
 
 /// Verification of a match.
@@ -42,7 +43,7 @@ impl Rule {
     }
 
     pub(super) fn pattern(&self) -> Option<&Regex> {
-        self.regex.get_or_init(|| Regex::new(self.text).ok()).as_ref()
+        self.regex.get_or_init(|| Regex::new(&ascii_classes(self.text)).ok()).as_ref()
     }
 }
 
@@ -160,28 +161,28 @@ pub(super) static RULES: [Rule; 30] = [
         "secret of a setting",
         High,
         Entropy(3.5),
-        r#"(?i)\b[\w.-]{0,50}(?:api[_-]?key|secret|token|access[_-]?key|client[_-]?secret|credential)[\w.-]{0,20}["']?\s*(?::=|=>|[=:])\s*["'`]?(?P<secret>[0-9A-Za-z_./+=~-]{16,150})["'`]?(?:[\s,;)\]}]|$)"#,
+        r#"(?i)(?:api[_-]?key|secret|token|access[_-]?key|client[_-]?secret|credential)[0-9A-Za-z_.-]{0,20}["']?\s*(?::=|=>|[=:])\s*["'`]?(?P<secret>[0-9A-Za-z_./+=~-]{16,150})["'`]?(?:[\s,;)\]}]|$)"#,
     ),
     Rule::new(
         "password",
         "password of a setting",
         Medium,
         Entropy(2.3),
-        r#"(?i)\b[\w.-]{0,50}(?:password|passwd|passphrase|pwd)["']?\s*(?::=|=>|[=:])\s*["'`](?P<secret>[^\s"'`]{6,150})["'`]"#,
+        r#"(?i)(?:password|passwd|passphrase|pwd)["']?\s*(?::=|=>|[=:])\s*["'`](?P<secret>[^\s"'`]{6,150})["'`]"#,
     ),
     Rule::new(
         "password-line",
         "password or secret of a setting without quotes",
         Medium,
         Mixed(2.3),
-        r#"(?im)^[ \t]*(?:-[ \t]+|export[ \t]+|set[ \t]+|ENV[ \t]+|ARG[ \t]+)?[\w.-]{0,50}(?:password|passwd|passphrase|pwd|secret(?:[_-]?key)?|api[_-]?key|(?:access|auth)[_-]?token)[ \t]*[:=][ \t]*(?P<secret>[^\s"'`#$<{(\[][^\s"'`()\[\]{},;]{5,149})[ \t]*$"#,
+        r#"(?im)^[ \t]*(?:-[ \t]+|export[ \t]+|set[ \t]+|ENV[ \t]+|ARG[ \t]+)?[0-9A-Za-z_.-]*?(?:password|passwd|passphrase|pwd|secret(?:[_-]?key)?|api[_-]?key|(?:access|auth)[_-]?token)[ \t]*[:=][ \t]*(?P<secret>[^\s"'`#$<{(\[][^\s"'`()\[\]{},;]{5,149})[ \t]*$"#,
     ),
     Rule::new(
         "short-secret",
         "secret of a setting",
         Medium,
         Mixed(2.3),
-        r#"(?i)\b[\w.-]{0,50}(?:secret(?:[_-]?key)?|api[_-]?key|(?:access|auth)[_-]?token)["']?\s*(?::=|=>|[=:])\s*["'`](?P<secret>[^\s"'`]{6,150})["'`]"#,
+        r#"(?i)(?:secret(?:[_-]?key)?|api[_-]?key|(?:access|auth)[_-]?token)["']?\s*(?::=|=>|[=:])\s*["'`](?P<secret>[^\s"'`]{6,150})["'`]"#,
     ),
 ];
 

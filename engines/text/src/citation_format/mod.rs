@@ -21,7 +21,7 @@ use muster_engine::stack::on_stack;
 
 use crate::support::bounded;
 
-/// Bytes of a bibliography, and its entries: citations that look alike are told apart pair by pair.
+/// Bytes of a bibliography, and its entries: citations that look alike are compared pair by pair.
 const MAX_BYTES: usize = 200_000;
 const MAX_ENTRIES: usize = 250;
 /// Stack of the libraries, which recurse into nested braces and elements.

@@ -62,7 +62,7 @@ fn one_work_is_found_twice() {
     assert_eq!(run_on(&twice, "ieee")["duplicates"], json!([["k", "other"]]));
 }
 
-/// The largest input ends within 5 s in release: entries that must be told apart.
+/// The largest input ends within 5 s in release: entries that look alike.
 #[test]
 #[ignore = "for the release build"]
 fn the_largest_input_ends() {

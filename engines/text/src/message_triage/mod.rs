@@ -5,7 +5,7 @@ mod terms;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use muster_kernel_words::bayes::ComplementBayes;
@@ -87,6 +87,12 @@ impl Category {
     }
 }
 
+/// Points of a message by itself: one of no known category may still speak of danger or of people who need help.
+fn base_points(category: Category, hits: &[Hit]) -> Option<i64> {
+    let unknown = category == Category::Other && hits.iter().all(|hit| hit.term.kind != Category::Other.word());
+    if unknown { Some(0) } else { category.points() }
+}
+
 pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     let messages = input.messages;
     bounded(messages.iter().map(|message| message.text.as_str()), MAX_BYTES)?;
@@ -94,21 +100,18 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         let message = format!("{} messages, {MAX_MESSAGES} are allowed: send them in parts", messages.len());
         return Err(Failure::too_large(message));
     }
-    let mut ids = HashSet::new();
-    for (at, message) in messages.iter().enumerate() {
-        if !ids.insert(message.id.as_str()) {
-            let problem = "is the id of an earlier message: each id must occur once";
-            return Err(Failure::invalid(&["messages", &at.to_string(), "id"], problem));
-        }
-    }
-    let judged: Vec<Judged> = messages.iter().map(|message| judge(message, cx)).collect();
-    let mut order: Vec<(&Judged, Option<Timestamp>)> =
-        judged.iter().zip(messages.iter().map(|message| message.time)).collect();
+    Failure::unless_distinct("messages", "message", messages.iter().map(|message| message.id.as_str()))?;
+    let scored: Vec<(Judged, i64)> = messages.iter().map(|message| judge(message, cx)).collect();
+    let mut order: Vec<(&(Judged, i64), Option<Timestamp>)> =
+        scored.iter().zip(messages.iter().map(|message| message.time)).collect();
     // The sort is stable: of equal messages the earlier one in the input comes first, and one without a time last.
-    order.sort_by_key(|(judged, time)| {
-        (std::cmp::Reverse(judged.urgency), std::cmp::Reverse(judged.people), time.is_none(), *time)
+    // Of messages with the highest urgency those with more points come first: trapped children before many without water.
+    order.sort_by_key(|((judged, points), time)| {
+        let first = (std::cmp::Reverse(judged.urgency), std::cmp::Reverse(*points), std::cmp::Reverse(judged.people));
+        (first, time.is_none(), *time)
     });
-    let queue = order.into_iter().map(|(judged, _)| judged.id.clone()).collect();
+    let queue = order.into_iter().map(|((judged, _), _)| judged.id.clone()).collect();
+    let judged: Vec<Judged> = scored.into_iter().map(|(judged, _)| judged).collect();
     let mut counts = BTreeMap::new();
     for judged in &judged {
         *counts.entry(judged.category.word()).or_default() += 1;
@@ -116,11 +119,12 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     Ok(Output { messages: judged, queue, counts })
 }
 
-fn judge(message: &Message, cx: &Context) -> Judged {
+/// Judges a message; also returns its points of urgency, of which there may be more than the scale has.
+fn judge(message: &Message, cx: &Context) -> (Judged, i64) {
     let language = message.language.as_deref().map(|language| base(language).to_lowercase());
     if let Some(language) = language.as_deref().filter(|language| !terms::has(language)) {
         let language: String = language.chars().take(20).collect();
-        cx.warn(format!("no_terms: there are none for {language:?}; those of en, es, fr and de were sought"));
+        cx.warn(format!("no_terms: there are none for {language:?}; those of en, es, fr and de were used"));
     }
     let words = Joined::of(&message.text);
     let hits = find(&words, language.as_deref().filter(|language| terms::has(language)));
@@ -130,7 +134,8 @@ fn judge(message: &Message, cx: &Context) -> Judged {
     let written = people::count(&message.text, &words.joined);
     let people = if written == 0 { i64::from(!of("one").is_empty()) } else { written };
     let strongest = |kind: &str| of(kind).iter().map(|hit| hit.term.weight as i64).max().unwrap_or_default();
-    let points = category.points().map_or(0, |base| {
+    let own = base_points(category, &hits);
+    let points = own.map_or(0, |base| {
         let eased = of("eased").iter().map(|hit| hit.term.weight as i64).min().unwrap_or_default();
         base + strongest("critical")
             + strongest("urgent")
@@ -141,7 +146,7 @@ fn judge(message: &Message, cx: &Context) -> Judged {
     });
     let decides = |hit: &&Hit| {
         hit.term.kind == category.word()
-            || (category.points().is_some()
+            || (own.is_some()
                 && (matches!(hit.term.kind, "critical" | "urgent" | "eased") || GROUPS.contains(&hit.term.kind)))
     };
     let mut evidence: Vec<String> = Vec::new();
@@ -150,7 +155,8 @@ fn judge(message: &Message, cx: &Context) -> Judged {
             evidence.push(text.to_owned());
         }
     }
-    Judged { id: message.id.clone(), category, urgency: (1 + points).clamp(1, 5), people, vulnerable, evidence }
+    let urgency = (1 + points).clamp(1, 5);
+    (Judged { id: message.id.clone(), category, urgency, people, vulnerable, evidence }, points)
 }
 
 /// The category whose terms weigh most; among those that are nearly equal naive Bayes chooses. Without a term `other`.

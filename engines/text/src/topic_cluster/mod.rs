@@ -6,7 +6,7 @@ mod svd;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use muster_kernel_words::stop;
 use muster_kernel_words::tokens::{lower, words};
@@ -81,13 +81,7 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         let message = format!("{} documents, {MAX_DOCUMENTS} are allowed: take a sample", documents.len());
         return Err(Failure::too_large(message));
     }
-    let mut ids = HashSet::new();
-    for (at, document) in documents.iter().enumerate() {
-        if !ids.insert(document.id.as_str()) {
-            let message = "is the id of an earlier document: each id must occur once";
-            return Err(Failure::invalid(&["documents", &at.to_string(), "id"], message));
-        }
-    }
+    Failure::unless_distinct("documents", "document", documents.iter().map(|document| document.id.as_str()))?;
     let counted = count(documents, &input.language, cx);
     let with: usize = counted.documents.iter().filter(|terms| !terms.is_empty()).count();
     if with < 2 || counted.written.len() < 2 {

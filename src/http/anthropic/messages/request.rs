@@ -132,7 +132,7 @@ fn output_format(fields: &mut Fields<'_>, name: &str) -> Option<ResponseFormat> 
         }
         let schema = format.object("schema", |_| ()).and_then(|()| format.value("schema").cloned());
         let schema = format.require("schema", schema).unwrap_or_default();
-        ResponseFormat::JsonSchema { name: "answer".to_owned(), schema, strict: Some(true) }
+        ResponseFormat::answer(schema)
     };
     fields.object(name, |config| config.object("format", format)).flatten()
 }

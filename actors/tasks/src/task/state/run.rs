@@ -143,7 +143,7 @@ impl Task {
         if self.doing().is_none() {
             return self.illegal();
         }
-        self.add_usage(usage);
+        self.record.usage.add(usage);
         self.set_step_status(StepStatus::Succeeded, Some(ms), transition);
         self.inner.current_step = None;
         self.record.partial = None;
@@ -160,7 +160,7 @@ impl Task {
         transition: &mut Transition<'_>,
     ) -> Result<(), Illegal> {
         let Some(current_step) = self.doing().cloned() else { return self.illegal() };
-        self.add_usage(error.usage);
+        self.record.usage.add(error.usage);
         self.set_step_status(StepStatus::Failed, Some(ms), transition);
         let failures = current_step.failures + 1;
         self.inner.current_step = Some(CurrentStep { failures, doing: StepActivity::Again, ..current_step.clone() });
@@ -206,13 +206,6 @@ impl Task {
             self.change_status(Status::Paused, "boundary", transition);
             self.settle(Outcome::Applied, transition, |each| matches!(each.verb, Verb::Pause { .. }));
         }
-    }
-
-    fn add_usage(&mut self, usage: Usage) {
-        let total = &mut self.record.usage;
-        total.prompt = total.prompt.saturating_add(usage.prompt);
-        total.completion = total.completion.saturating_add(usage.completion);
-        total.cost_nanos = total.cost_nanos.saturating_add(usage.cost_nanos);
     }
 }
 

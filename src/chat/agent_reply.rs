@@ -1,12 +1,14 @@
-//! Responses of both chats of the agent platform.
+//! Responses of both chats of the agent platform, and of the engine that calls the gateway.
 
-use muster_core::{Clock, Millis};
-use muster_gateway::{Attempt, BreakerState, CompletedChat};
+use muster_core::{Clock, Error, Millis};
+use muster_gateway::{Attempt, BreakerState, Chain, CompletedChat};
+use muster_limits::ledger::{Ledger, nanos_of_usd};
 use muster_providers::{FinishReason, Usage};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::chat;
+use crate::live::Live;
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TokensAgent {
@@ -55,6 +57,35 @@ pub struct GatewayReply {
     /// Circuit breaker of the provider that responded: `closed`, `open` or `half_open`.
     #[schema(value_type = String)]
     pub breaker: BreakerState,
+}
+
+impl BudgetView {
+    /// Reads the state of the model's budget of this month.
+    pub async fn of(live: &Live, ledger: &Ledger, model_id: &str) -> Result<Self, Error> {
+        let limit = live.config.budget.models.get(model_id).copied();
+        let budgets = ledger.budgets("", None, model_id, limit.map(nanos_of_usd)).await?;
+        Ok(Self {
+            model: model_id.to_owned(),
+            spent_usd: budgets.model.spent_nanos as f64 / 1e9,
+            limit_usd: limit,
+            resets_at: budgets.model.resets_at,
+        })
+    }
+}
+
+impl GatewayReply {
+    /// Adds the model's budget and the state of its provider to an answer.
+    pub async fn new(live: &Live, ledger: &Ledger, answer: CompletedChat, latency_ms: u64) -> Result<Self, Error> {
+        let budget = BudgetView::of(live, ledger, &answer.model_id).await?;
+        let breaker = breaker(&live.chain, &answer.provider_id);
+        Ok(Self { reply: ChatReplyAgent::new(answer, latency_ms), budget, breaker })
+    }
+}
+
+/// Returns the state of a provider's circuit breaker.
+pub fn breaker(chain: &Chain, provider: &str) -> BreakerState {
+    let found = chain.status().into_iter().find(|status| status.id == provider);
+    found.map_or(BreakerState::Closed, |status| status.breaker.state)
 }
 
 impl ChatReplyAgent {

@@ -1,11 +1,11 @@
-//! Requests of both chats of the agent platform.
+//! Requests of both chats of the agent platform, and of the engine that calls the gateway.
 
 use std::time::Duration;
 
 use muster_gateway::GatewayChatRequest;
 use muster_limits::Estimate;
 use muster_limits::ledger::nanos_of_usd;
-use muster_providers::{ChatDefaults, ChatRequest, Message, Sampling};
+use muster_providers::{ChatDefaults, ChatRequest, Message, ResponseFormat, Sampling, Tool};
 use muster_request::{Fields, Request};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -127,5 +127,33 @@ impl GatewayBody {
             spend.call_limit = self.budget_usd.map(nanos_of_usd);
         }
         call
+    }
+}
+
+/// What q159 asks the gateway for: a call with bounds, tools that may be called and a schema of the answer.
+#[derive(Debug, Default, Request)]
+pub struct GatewayEngineBody {
+    #[request(flatten)]
+    pub call: GatewayBody,
+    #[request(with = chat::tools, schema = Vec<crate::schema::AnyObject>)]
+    pub tools: Option<Vec<Tool>>,
+    #[request(with = answer_schema, schema = crate::schema::AnyObject)]
+    pub response_schema: Option<Value>,
+}
+
+fn answer_schema(fields: &mut Fields<'_>, name: &str) -> Option<Value> {
+    let schema = fields.value(name)?.clone();
+    if !schema.is_object() {
+        fields.fail(name, "must be a JSON Schema, an object");
+    }
+    Some(schema)
+}
+
+impl GatewayEngineBody {
+    /// Returns the request in the internal form.
+    pub fn request(&self) -> ChatRequest {
+        let format = self.response_schema.clone().map_or(ResponseFormat::Text, ResponseFormat::answer);
+        let tools = self.tools.clone().unwrap_or_default();
+        ChatRequest { tools, format, ..self.call.chat.request(ChatDefaults::default()) }
     }
 }

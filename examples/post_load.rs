@@ -1,13 +1,14 @@
-//! Load for the medical interface: clients that look up protocols one after the other, with ten different patients.
+//! Load for a route: clients that post the bodies of a file, one a line, in turn.
 //!
-//! Without a rate each client sends its next lookup when the last is answered. With one, lookups are due at even times
-//! whatever the answers take, and the time of a lookup counts from when it was due.
+//! Without a rate each client posts its next body when the last is answered. With one, calls are due at even times
+//! whatever the answers take, and the time of a call counts from when it was due.
 //!
 //! Prints one line of JSON for each number of clients.
 //!
-//! `medical_load --url http://127.0.0.1:8080 --key KEY --clients 1,64 --secs 5 [--rate 2000] [--pid N]`
+//! `post_load --url http://127.0.0.1:8080/api/q108/run --bodies FILE --key KEY --clients 1,64 --secs 5 [--rate 2000] [--pid N]`
 
 use std::collections::HashMap;
+use std::io::BufRead as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -16,39 +17,15 @@ use serde_json::{Value, json};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Complaints of the ten patients; each lookup has the vital signs and the history of the same adult.
-const SYMPTOMS: [&[&str]; 10] = [
-    &["chest pain radiating to the left arm", "sweating", "nausea"],
-    &["sore throat", "cough for two days", "no fever"],
-    &["sudden weakness of the right arm", "slurred speech"],
-    &["fever and chills", "productive cough", "short of breath"],
-    &["swollen painful calf after a long flight"],
-    &["severe headache, the worst of my life", "vomiting", "stiff neck"],
-    &["pain in the right lower abdomen", "loss of appetite"],
-    &["itchy eyes and sneezing every spring"],
-    &["burning when passing urine", "back pain", "rigors"],
-    &["dizzy when I turn over in bed for thirty seconds"],
-];
-
-fn body(symptoms: &[&str]) -> Vec<u8> {
-    let body = json!({
-        "symptoms": symptoms, "specialty": "internal-medicine",
-        "vitalSigns": { "systolic": 128, "diastolic": 82, "heartRate": 92, "respiratoryRate": 18, "temperature": 37.6, "spo2": 96 },
-        "labResults": { "creatinine": 1.1, "creatinineUnit": "mg/dL" },
-        "medicalHistory": ["hypertension", "type 2 diabetes"], "patientContext": { "age": 58, "sex": "male" },
-    });
-    body.to_string().into_bytes()
-}
-
 struct LoadOptions {
     url: String,
     key: String,
     secs: f64,
-    /// Time between two lookups of one client.
+    /// Time between two calls of one client.
     every: Option<Duration>,
     /// Most clients of a measurement.
     clients: usize,
-    bodies: Vec<Vec<u8>>,
+    bodies: Vec<String>,
 }
 
 fn main() -> Result<(), Failure> {
@@ -63,12 +40,12 @@ fn main() -> Result<(), Failure> {
     let rate: Option<f64> = arguments.get("--rate").map(|rate| rate.parse()).transpose()?;
     let count = clients.iter().copied().max().unwrap_or(1);
     let options = Arc::new(LoadOptions {
-        url: of("--url", "http://127.0.0.1:8080"),
+        url: of("--url", ""),
         key: of("--key", ""),
         secs: of("--secs", "5").parse()?,
         clients: count,
         every: rate.map(|rate| Duration::from_secs_f64(count as f64 / rate)),
-        bodies: SYMPTOMS.iter().map(|symptoms| body(symptoms)).collect(),
+        bodies: std::fs::read(of("--bodies", ""))?.lines().collect::<Result<_, _>>()?,
     });
     let pid: Option<u32> = arguments.get("--pid").map(|pid| pid.parse()).transpose()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
@@ -106,7 +83,7 @@ async fn measure(options: &Arc<LoadOptions>, clients: usize, pid: Option<u32>) -
     }))
 }
 
-/// Runs until stopped; returns the milliseconds of each lookup, and the errors.
+/// Runs until stopped; returns the milliseconds of each call, and the errors.
 async fn work(
     options: Arc<LoadOptions>,
     http: reqwest::Client,
@@ -114,7 +91,7 @@ async fn work(
     first: usize,
 ) -> (Vec<f64>, Vec<String>) {
     let (mut took, mut errors) = (Vec::new(), Vec::new());
-    // Clients begin one after the other, so that their lookups are due at different times. A late one is not left out.
+    // Clients begin one after the other, so that their calls are due at different times. A late one is not left out.
     let mut due = options.every.map(|every| {
         let first = Instant::now() + every.mul_f64(first as f64 / options.clients as f64);
         tokio::time::interval_at(first.into(), every)
@@ -135,13 +112,13 @@ async fn work(
     (took, errors)
 }
 
-async fn one(options: &LoadOptions, http: &reqwest::Client, body: &[u8]) -> Result<(), Failure> {
-    let lookup = http.post(format!("{}/api/medical/clinical-protocols", options.url)).header("x-api-key", &options.key);
-    let answer = lookup.header("content-type", "application/json").body(body.to_vec()).send().await?;
+async fn one(options: &LoadOptions, http: &reqwest::Client, body: &str) -> Result<(), Failure> {
+    let call = http.post(&options.url).header("x-api-key", &options.key);
+    let answer = call.header("content-type", "application/json").body(body.to_owned()).send().await?;
     let status = answer.status();
     let text = answer.bytes().await?;
     if status != 200 || text.is_empty() {
-        return Err(format!("lookup: {status}").into());
+        return Err(format!("the answer is {status}").into());
     }
     Ok(())
 }
