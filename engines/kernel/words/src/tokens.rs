@@ -121,7 +121,7 @@ pub fn sentences(text: &str) -> Vec<Range<usize>> {
         }
         let follows = letters.peek().map(|(_, next)| *next);
         let space = follows.is_none_or(char::is_whitespace);
-        if !(alone || space) || (!several && word.end == at && abbreviates(text, begin, word.clone())) {
+        if !(alone || space) || (!several && word.end == at && abbreviates(text, begin, word.clone(), end)) {
             continue;
         }
         let mut after = end;
@@ -139,8 +139,37 @@ pub fn sentences(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether the word before a full stop is an abbreviation, an initial, or the number of an item of a list.
-fn abbreviates(text: &str, begin: usize, word: Range<usize>) -> bool {
+/// Months that follow the number of a day and its full stop, as in "14. Juli", folded.
+const MONTHS_AFTER_DAYS: [&str; 24] = [
+    "april",
+    "aprila",
+    "august",
+    "avgust",
+    "desember",
+    "dezember",
+    "feber",
+    "februar",
+    "jaenner",
+    "janner",
+    "januar",
+    "juli",
+    "julij",
+    "juni",
+    "junij",
+    "maj",
+    "marec",
+    "mars",
+    "marts",
+    "marz",
+    "november",
+    "october",
+    "oktober",
+    "september",
+];
+
+/// Whether the word before a full stop is an abbreviation, an initial, the number of an item of a list, or that of a day
+/// before its month. `after` is the end of the full stop.
+fn abbreviates(text: &str, begin: usize, word: Range<usize>, after: usize) -> bool {
     let (Some(letters), Some(before)) = (text.get(word.clone()), text.get(begin..word.start)) else { return false };
     let mut characters = letters.chars();
     let first = characters.next().unwrap_or(' ');
@@ -149,7 +178,9 @@ fn abbreviates(text: &str, begin: usize, word: Range<usize>) -> bool {
         return first.is_uppercase() || before.ends_with('.');
     }
     if letters.bytes().all(|byte| byte.is_ascii_digit()) && letters.len() < 4 {
-        return before.trim().is_empty();
+        let next = text.get(after..).and_then(|rest| words(rest).next()).map(|(_, next)| fold(next));
+        let is_day = letters.len() < 3 && next.is_some_and(|next| MONTHS_AFTER_DAYS.contains(&next.as_str()));
+        return is_day || before.trim().is_empty();
     }
     letters.len() < 8 && ABBREVIATIONS.binary_search(&fold(letters).as_str()).is_ok()
 }
@@ -185,6 +216,8 @@ mod tests {
         assert_eq!(of("One line\nanother Line\n\n and a third"), ["One line\nanother Line", "and a third"]);
         assert_eq!(of("水が来た。逃げろ！ नमस्ते दुनिया। ठीक है।"), ["水が来た。", "逃げろ！", "नमस्ते दुनिया।", "ठीक है।"]);
         assert_eq!(of("1. First item\n2. Second item"), ["1. First item", "2. Second item"]);
+        assert_eq!(of("Am 14. Juli 2021 fiel Regen. Es war nass."), ["Am 14. Juli 2021 fiel Regen.", "Es war nass."]);
+        assert_eq!(of("They counted 14. Some were hurt."), ["They counted 14.", "Some were hurt."]);
         assert_eq!(of("... \n ?"), ["...", "?"]);
         assert_eq!(of(""), [""; 0]);
     }

@@ -6,7 +6,7 @@ use super::lexer::Token;
 use super::{Fact, Value, numbers};
 
 /// Nouns of people, folded.
-const PEOPLE: [&str; 96] = [
+const PEOPLE: [&str; 101] = [
     "adult",
     "adults",
     "babies",
@@ -22,10 +22,12 @@ const PEOPLE: [&str; 96] = [
     "civilians",
     "crew",
     "dead",
+    "deaths",
     "enfant",
     "enfants",
     "evacuee",
     "evacuees",
+    "fatalities",
     "firefighter",
     "firefighters",
     "fishermen",
@@ -37,6 +39,7 @@ const PEOPLE: [&str; 96] = [
     "inhabitants",
     "injured",
     "kids",
+    "killed",
     "kind",
     "kinder",
     "leute",
@@ -86,10 +89,12 @@ const PEOPLE: [&str; 96] = [
     "survivors",
     "swimmers",
     "teachers",
+    "tote",
     "tourist",
     "tourists",
     "trapped",
     "travellers",
+    "verletzte",
     "victim",
     "victims",
     "villager",
@@ -206,8 +211,9 @@ pub(super) fn read(tokens: &[Token<'_>]) -> Option<(Fact, usize)> {
         };
         return fact(tokens, used + taken, value);
     }
-    if let Some(taken) = people(after).filter(|_| value >= 0.0 && value.fract() == 0.0) {
-        return fact(tokens, used + taken, Value::People(value));
+    let counted = tokens.first().and_then(|token| thousands(token.text)).filter(|_| used == 1).unwrap_or(value);
+    if let Some(taken) = people(after).filter(|_| counted >= 0.0 && counted.fract() == 0.0) {
+        return fact(tokens, used + taken, Value::People(counted));
     }
     // A word alone is more often a pronoun than a number.
     if in_words && value < 2.0 {
@@ -248,6 +254,14 @@ fn unit(tokens: &[Token<'_>], symbols: bool) -> Option<(&'static units::Unit, us
         let lonely = matches!(tokens.first().map(|token| token.text), Some("A" | "B" | "K" | "J" | "V" | "W"));
         !(single && lonely && *taken == 1 && tokens.first().is_some_and(|token| token.spaced))
     })
+}
+
+/// Reads "17.000" as thousands: people are no decimal fractions.
+fn thousands(written: &str) -> Option<f64> {
+    let (whole, rest) = written.split_once('.')?;
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let grouped = (1..=3).contains(&whole.len()) && rest.len() == 3 && digits(whole) && digits(rest) && whole != "0";
+    if grouped { format!("{whole}{rest}").parse().ok() } else { None }
 }
 
 /// Tokens up to a noun of people.

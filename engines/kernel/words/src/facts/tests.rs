@@ -73,6 +73,8 @@ fn people_in_digits_and_words() {
     check("a dozen missing", &[("a dozen missing", "people 12")]);
     check("3 niños y 12 personas", &[("3 niños", "people 3"), ("12 personas", "people 12")]);
     check("12k residents", &[("12k residents", "people 12000")]);
+    check("17.000 Personen", &[("17.000 Personen", "people 17000")]);
+    check("225 deaths, 1.250 injured", &[("225 deaths", "people 225"), ("1.250 injured", "people 1250")]);
 }
 
 #[test]
