@@ -39,7 +39,7 @@ pub fn spans_hold(
     normal_forms: fn(&str) -> Vec<String>,
     input: fn(&str) -> Value,
 ) {
-    let engine = family.engines().find(|engine| engine.number == number).unwrap();
+    let engine = family.engines().iter().find(|engine| engine.number == number).unwrap();
     let forms: Vec<Vec<String>> = SENTENCES.iter().map(|sentence| normal_forms(sentence)).collect();
     // All sentences together as well, so that places lie behind characters of other lengths.
     let count = forms.first().map_or(0, Vec::len);
