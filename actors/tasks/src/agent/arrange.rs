@@ -1,9 +1,9 @@
 //! Rows of a section in the order and with the columns in which people read them.
 
 use muster_engines::grammar::{Member, Prim, Type};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::reference::{Reference, Scope};
+use super::reference::{Reference, Scope, is_empty};
 use super::rows::SectionRow;
 
 /// How the rows of a section are arranged.
@@ -16,14 +16,22 @@ pub struct Arrangement {
     order: Option<RowOrder>,
     /// Members in order; empty for all.
     columns: Vec<String>,
+    /// Names of the columns of rows that are lists.
+    header: Option<Reference>,
+    /// Labels of the items whose numbers the value lists.
+    labels: Option<Reference>,
+    /// Whether addresses are written so that they are no links.
+    defang: bool,
+    /// Time zone in which times are written, with their days of the week.
+    zone: Option<Reference>,
 }
 
 #[derive(Debug)]
 enum RowOrder {
     /// Keys in order.
     Keys(Reference),
-    /// A member of the rows, and whether the largest is first.
-    Member(String, bool),
+    /// A member of the rows, whether the largest is first, and the words of an enum in their order.
+    Member { name: String, descending: bool, words: Vec<String> },
 }
 
 impl Arrangement {
@@ -38,11 +46,27 @@ impl Arrangement {
         resolve: &mut dyn FnMut(&str) -> Option<(Reference, Type)>,
     ) -> Result<(Self, Type), String> {
         let mut arrangement = Self { key: row.key.clone().unwrap_or_else(|| "id".to_owned()), ..Self::default() };
+        arrangement.defang = row.defang;
+        if let Some(zone) = &row.zone {
+            arrangement.zone = resolve(zone).map(|(reference, _)| reference);
+        }
+        if let Some(labels) = &row.labels {
+            arrangement.labels = resolve(labels).map(|(reference, _)| reference);
+            return Ok((arrangement, Type::Prim(Prim::Any)));
+        }
+        if let Some(header) = &row.header {
+            let lists = matches!(&kind, Type::Array(item) if matches!(**item, Type::Array(_)));
+            if !lists {
+                return Err(format!("{kind} has no lists that a header names"));
+            }
+            arrangement.header = resolve(header).map(|(reference, _)| reference);
+            return Ok((arrangement, Type::Prim(Prim::Any)));
+        }
         let mut members = match &kind {
             Type::Array(item) => match &**item {
                 Type::Record(members) => Some(members.clone()),
                 Type::Prim(Prim::String) if row.join.is_some() => Some(vec![member(&arrangement.key)]),
-                Type::Prim(Prim::Any) => None,
+                Type::Prim(Prim::Any | Prim::Finding) => None,
                 _ => return Err(format!("{kind} has no rows to arrange")),
             },
             Type::Prim(Prim::Any) => None,
@@ -65,11 +89,16 @@ impl Arrangement {
             Some(text) if text.starts_with('$') => resolve(text).map(|(reference, _)| RowOrder::Keys(reference)),
             Some(text) => {
                 let name = text.strip_prefix('-').unwrap_or(text);
-                Some(RowOrder::Member(name.to_owned(), text.starts_with('-')))
+                let of_rows = members.iter().flatten().find(|member| member.name == name);
+                let words = match of_rows.map(|member| &member.kind) {
+                    Some(Type::Enum(words)) => words.clone(),
+                    _ => Vec::new(),
+                };
+                Some(RowOrder::Member { name: name.to_owned(), descending: text.starts_with('-'), words })
             }
             None => None,
         };
-        let ordered = if let Some(RowOrder::Member(name, _)) = &arrangement.order { Some(name) } else { None };
+        let ordered = if let Some(RowOrder::Member { name, .. }) = &arrangement.order { Some(name) } else { None };
         if let Some(unknown) = row.columns.iter().chain(ordered).find(|name| !has(name)) {
             return Err(format!("its rows have no {unknown}"));
         }
@@ -91,6 +120,19 @@ impl Arrangement {
 
     /// Returns the value with its rows arranged; anything but rows as it is.
     pub(super) fn apply(&self, value: Value, scope: &Scope<'_>) -> Value {
+        if let Some(header) = self.header.as_ref().filter(|_| !is_empty(&value)) {
+            let (columns, mut rows) = (header.value(scope), value);
+            // A table may have its header as its first row.
+            if let Value::Array(rows) = &mut rows
+                && rows.first() == Some(&columns)
+            {
+                rows.remove(0);
+            }
+            return json!({ "columns": columns, "rows": rows });
+        }
+        if let Some(labels) = &self.labels {
+            return labelled(value, labels.value(scope).as_array().map(Vec::as_slice).unwrap_or_default());
+        }
         let Value::Array(items) = value else { return value };
         let key = |row: &Map<String, Value>, name: &str| row.get(name).and_then(Value::as_str).map(str::to_owned);
         let joined = self.join.as_ref().map(|join| join.value(scope));
@@ -104,7 +146,10 @@ impl Arrangement {
                 Value::String(id) if self.join.is_some() => Map::from_iter([(self.key.clone(), Value::String(id))]),
                 other => return other,
             };
-            if let Some(other) = key(&row, &self.key).and_then(|id| by_id.get(&id)) {
+            // Rows of a list may be numbered.
+            let numbered = row.get(&self.key).and_then(Value::as_u64).and_then(|at| usize::try_from(at).ok());
+            let numbered = numbered.and_then(|at| others.get(at));
+            if let Some(other) = key(&row, &self.key).and_then(|id| by_id.get(&id)).or(numbered) {
                 for (name, value) in other.iter().filter(|(name, _)| *name != "id") {
                     row.entry(name.clone()).or_insert_with(|| value.clone());
                 }
@@ -122,9 +167,16 @@ impl Arrangement {
                     |row: &Value| row.get(&self.key).and_then(Value::as_str).and_then(|key| place.get(key)).copied();
                 rows.sort_by_key(|row| at(row).unwrap_or(usize::MAX));
             }
-            Some(RowOrder::Member(name, descending)) => {
+            Some(RowOrder::Member { name, descending, words }) => {
+                let place = |row: &Value| {
+                    let word = row.get(name).and_then(Value::as_str)?;
+                    words.iter().position(|one| one == word)
+                };
                 rows.sort_by(|a, b| {
-                    let order = compare(a.get(name), b.get(name));
+                    let order = match (place(a), place(b)) {
+                        (Some(a), Some(b)) => a.cmp(&b),
+                        _ => compare(a.get(name), b.get(name)),
+                    };
                     if *descending { order.reverse() } else { order }
                 });
             }
@@ -134,8 +186,57 @@ impl Arrangement {
             for row in rows.iter_mut().filter_map(Value::as_object_mut) {
                 row.retain(|name, _| self.columns.contains(name));
             }
+            // Without the other members rows may be the same.
+            let mut seen = std::collections::HashSet::new();
+            rows.retain(|row| seen.insert(row.to_string()));
+        }
+        if self.defang {
+            rows.iter_mut().for_each(defang);
+        }
+        let zone = self.zone.as_ref().map(|zone| zone.value(scope));
+        if let Some(zone) = zone.as_ref().and_then(Value::as_str).and_then(|name| jiff::tz::TimeZone::get(name).ok()) {
+            rows.iter_mut().for_each(|row| localise(row, &zone));
         }
         rows.into()
+    }
+}
+
+/// Replaces numbers of items by the items' labels.
+fn labelled(value: Value, labels: &[Value]) -> Value {
+    match value {
+        Value::Array(items) => items.into_iter().map(|item| labelled(item, labels)).collect(),
+        Value::Number(number) => {
+            let at = number.as_u64().and_then(|at| usize::try_from(at).ok());
+            at.and_then(|at| labels.get(at)).cloned().unwrap_or(Value::Number(number))
+        }
+        other => other,
+    }
+}
+
+/// Writes times in a time zone: "Mon 2026-11-30 09:00 +01:00".
+fn localise(value: &mut Value, zone: &jiff::tz::TimeZone) {
+    match value {
+        Value::String(text) if text.contains('T') => {
+            if let Ok(time) = text.parse::<jiff::Timestamp>() {
+                *text = time.to_zoned(zone.clone()).strftime("%a %Y-%m-%d %H:%M %:z").to_string();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| localise(item, zone)),
+        Value::Object(entries) => entries.values_mut().for_each(|entry| localise(entry, zone)),
+        _ => {}
+    }
+}
+
+/// Writes addresses so that no program makes links of them.
+fn defang(value: &mut Value) {
+    match value {
+        Value::String(text) if text.contains('.') && !text.contains(char::is_whitespace) && !text.contains("[.]") => {
+            let scheme = text.replacen("http", "hxxp", usize::from(text.starts_with("http")));
+            *text = scheme.replace('.', "[.]");
+        }
+        Value::Array(items) => items.iter_mut().for_each(defang),
+        Value::Object(entries) => entries.values_mut().for_each(defang),
+        _ => {}
     }
 }
 
@@ -168,7 +269,7 @@ mod tests {
             Some((Reference::parse(text).unwrap(), messages.clone()))
         })?;
         let params = json!({ "messages": [{ "id": "a", "text": "road closed" }, { "id": "b", "text": "help" }],
-            "queue": ["b", "a"] });
+            "queue": ["b", "a"], "zone": "Europe/Zurich" });
         let params = params.as_object().unwrap().clone();
         let scope = Scope { task: "", now: String::new(), params: &params, outputs: Default::default() };
         Ok((arrangement.apply(value, &scope), kind))
@@ -188,8 +289,43 @@ mod tests {
         assert_eq!(kind_after, wanted, "columns in the order in which they are named");
         let (value, _) = arranged("order = \"-urgency\"", kind, rows).unwrap();
         assert_eq!(value[0]["id"], "b");
+        let triage = json!([{ "id": "a", "state": "minor" }, { "id": "b", "state": "immediate" }]);
+        let (value, _) =
+            arranged("order = \"state\"", "array<{id=string,state=enum(immediate|delayed|minor)}>", triage).unwrap();
+        assert_eq!(value[0]["id"], "b", "words of an enum have its order");
         let (value, _) = arranged("join = \"$params.messages\"", "array<string>", json!(["b", "z"])).unwrap();
         assert_eq!(value, json!([{ "id": "b", "text": "help" }, { "id": "z" }]), "a list of keys becomes rows");
+    }
+
+    #[test]
+    fn rows_are_joined_by_their_number() {
+        let row = "join = \"$params.messages\"\nkey = \"index\"\ncolumns = [\"index\", \"text\"]";
+        let (value, _) = arranged(row, "array<{index=integer}>", json!([{ "index": 1 }, { "index": 9 }])).unwrap();
+        assert_eq!(value, json!([{ "index": 1, "text": "help" }, { "index": 9 }]));
+    }
+
+    #[test]
+    fn lists_have_the_names_of_a_header() {
+        let row = "header = \"$params.queue\"";
+        let (value, _) = arranged(row, "array<array<any>>", json!([[1, 2]])).unwrap();
+        assert_eq!(value, json!({ "columns": ["b", "a"], "rows": [[1, 2]] }));
+        assert_eq!(arranged(row, "array<array<any>>", json!([])).unwrap().0, json!([]));
+        assert!(arranged(row, "array<string>", json!([])).unwrap_err().contains("no lists"));
+    }
+
+    #[test]
+    fn numbers_have_labels_and_addresses_are_no_links() {
+        let (value, _) = arranged("labels = \"$params.queue\"", "array<array<integer>>", json!([[0, 1], [7]])).unwrap();
+        assert_eq!(value, json!([["b", "a"], [7]]));
+        let kind = "array<{id=string,value=string,count=integer}>";
+        let row = "columns = [\"value\", \"count\"]\ndefang = true";
+        let rows = json!([{ "id": "1", "value": "https://x.org/a.b", "count": 1 }, { "id": "2", "value": "https://x.org/a.b", "count": 1 }]);
+        let (value, _) = arranged(row, kind, rows).unwrap();
+        assert_eq!(value, json!([{ "value": "hxxps://x[.]org/a[.]b", "count": 1 }]), "the same row once");
+        // 30 November 2026 is a Monday; Zurich is an hour ahead of UTC in winter.
+        let rows = json!([{ "id": "1", "value": "2026-11-30T08:00:00Z", "count": 1 }]);
+        let (value, _) = arranged("zone = \"$params.zone\"", kind, rows).unwrap();
+        assert_eq!(value[0]["value"], "Mon 2026-11-30 09:00 +01:00");
     }
 
     #[test]

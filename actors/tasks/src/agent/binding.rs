@@ -3,6 +3,7 @@
 use muster_kernel_words::quantities::{Unit, convert};
 use serde_json::{Map, Value};
 
+use super::file_table::{FileReference, WHOLE};
 use super::reference::{Reference, Scope, is_empty};
 
 /// What separates alternatives.
@@ -73,12 +74,25 @@ impl Binding {
             }
             Self::Converted { reference, from, to } => converted(reference.value(scope), from, to),
             Self::Literal(value) => value.clone(),
-            Self::Array(items) => items.iter().map(|item| item.value(scope)).collect(),
+            Self::Array(items) => items.iter().map(|item| marked(item.value(scope))).collect(),
             Self::Object(entries) => {
                 let entries = entries.iter().map(|(key, value)| (key.clone(), value.value(scope)));
-                Value::Object(entries.collect::<Map<_, _>>())
+                let object: Map<_, _> = entries.collect();
+                // A record of params that nobody gave is absent.
+                if object.values().all(Value::is_null) { Value::Null } else { Value::Object(object) }
             }
         }
+    }
+}
+
+/// Marks a file that is a whole param, to tell it from an object in data that has a member `file`.
+fn marked(value: Value) -> Value {
+    match value {
+        Value::Object(mut object) if FileReference::of(&Value::Object(object.clone())).is_some() => {
+            object.insert(WHOLE.to_owned(), true.into());
+            Value::Object(object)
+        }
+        other => other,
     }
 }
 

@@ -341,7 +341,14 @@ impl<'a> Check<'a> {
         before: &StepContext<'_>,
         at: &str,
     ) -> Option<(Option<Arrangement>, grammar::Type)> {
-        if row.join.is_none() && row.order.is_none() && row.columns.is_empty() {
+        if row.join.is_none()
+            && row.order.is_none()
+            && row.header.is_none()
+            && row.labels.is_none()
+            && row.zone.is_none()
+            && !row.defang
+            && row.columns.is_empty()
+        {
             return Some((None, kind));
         }
         let mut resolve = |text: &str| {

@@ -14,7 +14,7 @@ use super::free::{self, FreeAction, HasModel, PlanningMode};
 use super::history::{self, CallRef, EngineCallOrigin, HistoryStep, digest, encode_engine_step};
 use super::models::Models;
 use super::parameter::{Accepted, accept, complete};
-use super::steer::{SteeredParams, changes, fitting, steered_params};
+use super::steer::{SteeredParams, changes, fitting, steered_params, wanting};
 use super::{files, fill, needs, plan, writeup};
 use crate::engine::{EngineAnswer, EngineCall, EngineCaller, EngineProgress, EngineRunner};
 use crate::task::{
@@ -22,6 +22,9 @@ use crate::task::{
     TaskView, Usage, Waiting,
 };
 use muster_core::{Error, Kind};
+
+/// Number of attempts after which a step that cannot run, as for want of a table, is left out where others can.
+const MAX_ATTEMPTS: u32 = 3;
 
 /// Estimated seconds of a plan's step, and of a task planned by a model, until there is a history.
 const SECONDS_A_STEP: u32 = 2;
@@ -81,6 +84,7 @@ impl TaskExecutor for AgentExecutor {
     fn admit(&self, agent: &str, task: &str, params: Value) -> Result<Admission, Error> {
         let agent = self.agents.get(agent).ok_or_else(|| unknown(agent))?;
         let mut accepted = accept(&agent.parameters, params);
+        accepted.missing.extend(wanting(agent, &accepted.params));
         fill::from_text(&agent.parameters, &mut accepted, task, None);
         self.admission(agent, task, accepted)
     }
@@ -88,6 +92,7 @@ impl TaskExecutor for AgentExecutor {
     fn readmit(&self, agent: &str, instruction: &str, task: &str, params: Value) -> Result<Admission, Error> {
         let agent = self.agents.get(agent).ok_or_else(|| unknown(agent))?;
         let mut accepted = accept(&agent.parameters, fitting(agent, &params));
+        accepted.missing.extend(wanting(agent, &accepted.params));
         if changes(instruction).is_none() {
             fill::from_text(&agent.parameters, &mut accepted, instruction, None);
         }
@@ -191,7 +196,7 @@ impl AgentExecutor {
                 let models = Arc::clone(&self.models);
                 free::call_model(&agent, &request, steered, model, models, self.options, &sink).await
             }
-            StepOperation::Plan { name } => self.plan_step(&agent, &view, &steered, &name, &sink).await,
+            StepOperation::Plan { name } => self.plan_step(&agent, &request, &steered, &name, &sink).await,
             StepOperation::Call { at, name } => self.called(&agent, &view, at, &name, &sink).await,
             StepOperation::WriteUp => {
                 let past = history::read(&view)?;
@@ -204,11 +209,12 @@ impl AgentExecutor {
     async fn plan_step(
         &self,
         agent: &Agent,
-        view: &TaskView,
+        request: &StepRequest,
         steered: &SteeredParams,
         name: &str,
         sink: &StepSink,
     ) -> Result<StepOutput, StepError> {
+        let view = &request.view;
         let (engine, input, others) = {
             let past = history::read(view)?;
             let progress = plan::progress(agent, view, &past, steered);
@@ -238,7 +244,7 @@ impl AgentExecutor {
         };
         match ran {
             // What other steps found, or may still find, is kept: the result says what failed.
-            Err(failed) if failure::is_reported(&failed) && others => {
+            Err(failed) if (failure::is_reported(&failed) || request.attempt >= MAX_ATTEMPTS) && others => {
                 let value = encode_engine_step(origin, engine, &input_sha256, Err(failed.detail));
                 Ok(StepOutput { value, usage: Usage::default() })
             }

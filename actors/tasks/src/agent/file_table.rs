@@ -6,6 +6,7 @@
 use muster_engines::grammar::{self, Member, Prim, Range, Type};
 use serde_json::{Map, Value};
 
+use super::commits;
 use super::fill::tables;
 
 /// Most columns that an error lists.
@@ -15,8 +16,18 @@ const MAX_GROUPS: usize = 100;
 /// What a table writes for a missing value.
 const MISSING: [&str; 8] = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "-"];
 
-/// Names of the column of keys, where there is no `id`.
-const OTHER_KEYS: [&str; 5] = ["_id", "doc_id", "docid", "key", "name"];
+/// Marks a reference that is the whole of a parameter, beside other references in one input.
+pub(super) const WHOLE: &str = "whole_param";
+/// Usual other names of members of records.
+const OTHER_NAMES: [(&str, &[&str]); 7] = [
+    ("id", &["_id", "doc_id", "docid", "key", "name"]),
+    ("lat", &["latitude"]),
+    ("lon", &["longitude", "lng", "long"]),
+    ("time", &["timestamp", "datetime", "date_time", "date"]),
+    ("user", &["username", "user_name", "login", "account"]),
+    ("ip", &["ip_address", "source_ip", "src_ip", "client_ip", "remote_addr"]),
+    ("source", &["source_ip", "src_ip", "src", "client_ip", "remote_addr"]),
+];
 
 /// A reference to a file, with what is taken from it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,7 +45,7 @@ impl<'v> FileReference<'v> {
     pub(super) fn of(value: &'v Value) -> Option<Self> {
         let object = value.as_object()?;
         let path = object.get("file")?.as_str()?;
-        let known = |name: &str| matches!(name, "file" | "column" | "columns" | "by" | "row" | "skip_missing");
+        let known = |name: &str| matches!(name, "file" | "column" | "columns" | "by" | "row" | "skip_missing" | WHOLE);
         let text = |name: &str| object.get(name).and_then(Value::as_str);
         object.keys().all(|name| known(name)).then_some(Self {
             path,
@@ -81,6 +92,8 @@ pub(super) fn value(kind: &Type, file: &FileReference<'_>, bytes: &[u8]) -> Resu
         text.lines().filter(|line| !line.trim().is_empty()).map(parse).collect::<Result<Value, _>>()?
     } else if file.is_whole() && !file.is_data() && *kind == Type::Array(Box::new(Type::Prim(Prim::String))) {
         return Ok(text.lines().filter(|line| !line.trim().is_empty()).map(Value::from).collect());
+    } else if file.is_whole() && !file.is_data() && commits::are_wanted(kind) {
+        return commits::read(text).map(|(commits, _)| commits).ok_or_else(|| format!("{path} has no log of git"));
     } else if file.is_whole() && !file.is_data() && is_fields(kind) {
         return header_fields(text).ok_or_else(|| format!("{path} has no lines `name: value`"));
     } else {
@@ -130,7 +143,7 @@ fn of_table(kind: &Type, file: &FileReference<'_>, table: &Table<'_>) -> Result<
             Ok(if *kind == Type::Prim(Prim::String) { text(cell).into() } else { typed(cell) })
         }
         Type::Array(item) => match &**item {
-            Type::Record(members) => records(members, table),
+            Type::Record(members) => records(members, file, table),
             Type::Prim(Prim::Any) if file.column.is_none() => Ok(table.records()),
             Type::Array(inner) => match file.by {
                 Some(by) => groups(file, by, table),
@@ -141,6 +154,12 @@ fn of_table(kind: &Type, file: &FileReference<'_>, table: &Table<'_>) -> Result<
                     Ok(rows.into_iter().map(Value::from).collect())
                 }
             },
+            // One of the groups.
+            _ if file.by.is_some() && file.row.is_some() => {
+                let all = groups(file, file.by.unwrap_or_default(), table)?;
+                let at = usize::try_from(file.row.unwrap_or_default()).unwrap_or(usize::MAX);
+                Ok(all.get(at).cloned().unwrap_or_else(|| Value::Array(Vec::new())))
+            }
             item => {
                 let is_number = matches!(item, Type::Prim(Prim::Number | Prim::Integer));
                 let at = table.chosen(file, is_number)?;
@@ -297,18 +316,19 @@ fn is_key(member: &Member) -> bool {
     member.name == "id" && member.kind == Type::Prim(Prim::String)
 }
 
-fn records(members: &[Member], table: &Table<'_>) -> Result<Value, String> {
+fn records(members: &[Member], file: &FileReference<'_>, table: &Table<'_>) -> Result<Value, String> {
     let header: Vec<tables::Cell<'_>> = table.header.iter().map(|name| tables::header(name)).collect();
     let mut columns = Vec::new();
     for member in members {
-        match header.iter().position(|cell| cell.name == member.name) {
+        let chosen = file.column.filter(|_| member.name == "value").map(|column| table.find(column)).transpose()?;
+        let others = OTHER_NAMES.iter().find(|(name, _)| *name == member.name).map_or(&[][..], |(_, others)| others);
+        let own = || header.iter().position(|cell| cell.name == member.name);
+        let other = || header.iter().position(|cell| others.contains(&cell.name.as_str()));
+        match chosen.or_else(own).or_else(other) {
             Some(at) => columns.push((at, member)),
             None if member.optional => {}
             // A table without keys has the numbers of its rows.
-            None if is_key(member) => {
-                let other = header.iter().position(|cell| OTHER_KEYS.contains(&cell.name.as_str()));
-                columns.push((other.unwrap_or(usize::MAX), member));
-            }
+            None if is_key(member) => columns.push((usize::MAX, member)),
             None => {
                 return Err(format!(
                     "{} has no column {:?}; it has {}",
@@ -333,15 +353,18 @@ fn records(members: &[Member], table: &Table<'_>) -> Result<Value, String> {
                 other if member.kind == Type::Prim(Prim::String) => Some(text(other).into()),
                 other => Some(other.clone()),
             };
+            if file.skip_missing && value.is_none() {
+                return Ok(None);
+            }
             let value = value.ok_or_else(|| {
                 let (name, shown) = (&member.name, text(cell));
                 format!("{}, row {}: {shown:?} in the column {name:?} is not {}", table.path, number + 1, member.kind)
             })?;
             object.insert(member.name.clone(), value);
         }
-        Ok(Value::Object(object))
+        Ok(Some(Value::Object(object)))
     };
-    table.rows.iter().enumerate().map(row).collect::<Result<Value, String>>()
+    table.rows.iter().enumerate().map(row).filter_map(Result::transpose).collect::<Result<Value, String>>()
 }
 
 /// A cell as a number, a text, or null where it says that there is no value.
@@ -394,7 +417,9 @@ fn delimited<'t>(path: &'t str, text: &str) -> Result<Table<'t>, String> {
         .map(|name| name.trim().to_owned())
         .collect();
     let mut rows = Vec::new();
-    for (number, row) in lines.enumerate() {
+    for (number, mut row) in lines.enumerate() {
+        // Programs leave out what is empty at the end of a line.
+        row.resize_with(row.len().max(header.len()), String::new);
         if row.len() != header.len() {
             return Err(format!(
                 "{path}, row {}: {} fields, where the header has {}",

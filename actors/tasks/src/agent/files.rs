@@ -15,7 +15,7 @@ use muster_engines::grammar::{Member, Prim, Type};
 use serde_json::{Map, Value};
 
 use super::failure;
-use super::file_table::{self, FileReference};
+use super::file_table::{self, FileReference, WHOLE};
 use crate::engine::{EngineCaller, EngineRunner};
 use crate::task::StepError;
 
@@ -49,6 +49,7 @@ fn place<'v>(kind: &'v Type, value: &'v Value) -> Option<Place<'v>> {
             Some(if is_cell { Place::Table(file) } else { Place::Value { path: file.path, kind: *kind } })
         }
         Type::Array(_) => FileReference::of(value).map(Place::Table),
+        Type::Prim(Prim::Any) => FileReference::of(value).filter(|_| value.get(WHOLE).is_some()).map(Place::Table),
         // A map of texts may have a key `file`.
         Type::Map(item) if matches!(**item, Type::Array(_)) => FileReference::of(value).map(Place::Table),
         Type::Record(members) => {
@@ -113,7 +114,7 @@ fn replaced(kind: &Type, value: &Value, content: &dyn Fn(&str) -> Option<Vec<u8>
             return match (content(file.path), kind) {
                 (Some(bytes), kind) => file_table::value(kind, &file, &bytes),
                 (None, Type::Array(_)) => Ok(Value::Array(Vec::new())),
-                (None, Type::Map(_)) => Ok(Value::Object(Map::new())),
+                (None, Type::Map(_) | Type::Prim(Prim::Any)) => Ok(Value::Object(Map::new())),
                 (None, _) => Ok(Value::String(String::new())),
             };
         }

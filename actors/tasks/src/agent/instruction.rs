@@ -18,6 +18,7 @@ const FOCUS: &[&str] = &[
     "focus on",
     "focusing on",
     "concentrate on",
+    "interested in",
     "especially",
     "particularly",
     "in particular",
@@ -98,7 +99,10 @@ fn vocabulary(agent: &Agent) -> Vec<String> {
 /// Whether most words of a part are those of the agent: it says what the agent does anyway.
 fn is_known(part: &str, known: &[String]) -> bool {
     let words = stems(part);
-    let hits = words.iter().filter(|word| known.contains(word)).count();
+    // "risky" is known where "risk" is.
+    let is_one =
+        |word: &String| known.iter().any(|known| known.len() >= 4 && word.starts_with(known.as_str()) || known == word);
+    let hits = words.iter().filter(|word| is_one(word)).count();
     hits * 2 >= words.len()
 }
 

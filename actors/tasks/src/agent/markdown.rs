@@ -9,40 +9,74 @@ use super::prompt::cut;
 const MAX_ROWS: usize = 20;
 const MAX_COLUMNS: usize = 8;
 /// Maximum size of a cell and of an item, in bytes.
-const MAX_CELL: usize = 160;
+const MAX_CELL: usize = 240;
 const MAX_ITEM: usize = 400;
+/// Maximum size of a text in a block, in bytes.
+const MAX_BLOCK: usize = 5 * 1024;
+/// Most lines and levels of nested data.
+const MAX_LINES: usize = 60;
+const MAX_LEVELS: usize = 6;
+/// Column with the keys of a map of records.
+const NAME: &str = "name";
 /// A list of at most this many short items is one line.
 const SHORT_LIST: usize = 12;
 
 /// Returns a value as Markdown.
-pub(super) fn value(value: &Value, kind: &Type, unit: &str) -> String {
-    match value {
+pub(super) fn value(shown: &Value, kind: &Type, unit: &str) -> String {
+    match shown {
         Value::Null => "–".to_owned(),
         Value::String(text) if text.trim().is_empty() => "none".to_owned(),
+        Value::String(text) if text.starts_with("<svg") => {
+            format!("A drawing (SVG, {} kB), which is in the outputs.", text.len().div_ceil(1000))
+        }
         Value::String(line) if !line.contains('\n') && document(line).is_none() => line.clone(),
         Value::String(text) if is_markdown(text) => demoted(text),
         Value::String(text) if document(text).is_some() => document(text).unwrap_or_default(),
-        // The fence is longer than any inside.
+        // The fence is longer than any inside, and closed where the text is cut.
         Value::String(text) => {
             let ticks = "`".repeat(longest_run(text).max(2) + 1);
-            format!("{ticks}\n{}\n{ticks}", text.trim_end_matches('\n'))
+            format!("{ticks}\n{}\n{ticks}", cut(text.trim_end_matches('\n'), MAX_BLOCK))
         }
         Value::Array(items) if items.is_empty() => "none".to_owned(),
-        Value::Array(items) => list(items, item_kind(kind), unit),
+        Value::Array(items) => match &items[..] {
+            [one @ (Value::Array(_) | Value::Object(_))] if *item_kind(kind) == Type::Prim(Prim::Any) => {
+                value(one, item_kind(kind), unit)
+            }
+            items => list(items, item_kind(kind), unit),
+        },
         Value::Object(entries) if entries.is_empty() => "none".to_owned(),
-        Value::Object(entries) => object(entries, kind),
+        Value::Object(entries) if *kind == Type::Prim(Prim::Any) && grid(entries).is_none() && depth(shown) > 3 => {
+            nested(entries)
+        }
+        Value::Object(entries) => match grid(entries).or_else(|| table_of_map(entries, kind)) {
+            Some(table) => table,
+            None => object(entries, kind),
+        },
         scalar => inline(scalar, unit),
     }
 }
+
+/// Params whose values are not written into a report.
+const SECRETS: [&str; 7] = ["token", "jwks", "key", "secret", "sample_password", "totp_secret", "totp_code"];
 
 /// Returns a param that was taken from the instruction as a line.
 pub(super) fn filled(filled: &Value) -> String {
     let text = |name: &str| filled.get(name).and_then(Value::as_str).unwrap_or_default();
     let value = filled.get("value").map_or_else(String::new, |value| match value {
-        Value::Array(items) if items.iter().any(Value::is_object) => format!("a list of {}", items.len()),
+        Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
+            format!("a list of {}", items.len())
+        }
         other => inline(other, ""),
     });
-    format!("`{}` is {} (from “{}”)", text("param"), cut(&value, MAX_CELL), text("evidence"))
+    if SECRETS.contains(&text("param")) {
+        return format!("`{}` (a secret, which is not repeated)", text("param"));
+    }
+    let value = cut(&value, MAX_CELL);
+    // What is in a table or block is not repeated.
+    match text("by") {
+        by @ ("table" | "list" | "block") => format!("`{}` is {value} (from a {by} of the text)", text("param")),
+        _ => format!("`{}` is {value} (from “{}”)", text("param"), text("evidence")),
+    }
 }
 
 /// Returns a param that has its default as a line.
@@ -50,6 +84,37 @@ pub(super) fn default(default: &Value) -> String {
     let text = |name: &str| default.get(name).and_then(Value::as_str).unwrap_or_default();
     let value = default.get("value").map_or_else(String::new, |value| inline(value, text("unit")));
     format!("`{}` is {}", text("param"), cut(&value, MAX_CELL))
+}
+
+/// How deeply objects and lists are nested.
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or_default(),
+        Value::Object(entries) => 1 + entries.values().map(depth).max().unwrap_or_default(),
+        _ => 0,
+    }
+}
+
+/// Data of several levels as lists within lists.
+fn nested(entries: &Map<String, Value>) -> String {
+    fn add(name: &str, value: &Value, level: usize, lines: &mut Vec<String>) {
+        let indent = "  ".repeat(level);
+        match value {
+            Value::Object(entries) if level < MAX_LEVELS && !entries.is_empty() => {
+                lines.push(format!("{indent}- **{name}:**"));
+                entries.iter().for_each(|(name, value)| add(name, value, level + 1, lines));
+            }
+            other => lines.push(format!("{indent}- **{name}:** {}", cut(&inline(other, ""), MAX_ITEM))),
+        }
+    }
+    let mut lines = Vec::new();
+    entries.iter().for_each(|(name, value)| add(name, value, 0, &mut lines));
+    let more = lines.len().saturating_sub(MAX_LINES);
+    lines.truncate(MAX_LINES);
+    if more > 0 {
+        lines.push(format!("- … and {more} more lines"));
+    }
+    lines.join("\n")
 }
 
 /// A text that is a JSON document, as a block.
@@ -74,8 +139,10 @@ fn list(items: &[Value], kind: &Type, unit: &str) -> String {
         table(&rows, kind)
     } else {
         let shown: Vec<String> = items.iter().map(|item| cut(&inline(item, unit), MAX_ITEM)).collect();
-        if items.len() <= SHORT_LIST && shown.iter().all(|item| item.len() <= 24) {
-            return shown.join(", ");
+        // The items of a list of lists are not one list.
+        let nested = items.iter().any(Value::is_array);
+        if !nested && items.len() <= SHORT_LIST && shown.iter().all(|item| item.len() <= 24) {
+            return shown.join(if items.iter().any(Value::is_object) { "; " } else { ", " });
         }
         let lines = shown.iter().take(MAX_ROWS).map(|item| format!("- {item}"));
         lines.collect::<Vec<_>>().join("\n")
@@ -115,6 +182,7 @@ fn table(rows: &[&Map<String, Value>], kind: &Type) -> String {
             let value = row.get(*name).unwrap_or(&Value::Null);
             match row.get("line").filter(|_| place && *name == "path") {
                 Some(line) => format!("`{}:{}`", inline(value, ""), inline(line, "")),
+                None if matches!(*name, "lat" | "lon") && value.is_number() => degrees(value),
                 None => inline(value, ""),
             }
         };
@@ -125,6 +193,53 @@ fn table(rows: &[&Map<String, Value>], kind: &Type) -> String {
         text.push_str(&format!("\n\n({left_out} further columns are in the outputs)"));
     }
     text
+}
+
+/// Rows that are lists, with the names of their columns.
+fn grid(entries: &Map<String, Value>) -> Option<String> {
+    let (columns, rows) = (entries.get("columns")?.as_array()?, entries.get("rows")?.as_array()?);
+    let is_grid = entries.len() == 2 && rows.iter().all(Value::is_array) && columns.iter().all(Value::is_string);
+    if !is_grid || columns.is_empty() {
+        return None;
+    }
+    let line = |cells: &[Value]| {
+        let cells = cells.iter().take(MAX_COLUMNS).map(|cell| escaped(&inline(cell, "")));
+        format!("| {} |", cells.collect::<Vec<_>>().join(" | "))
+    };
+    let mut text = format!("{}\n|{}", line(columns), "---|".repeat(columns.len().min(MAX_COLUMNS)));
+    for row in rows.iter().filter_map(Value::as_array).take(MAX_ROWS) {
+        text.push_str(&format!("\n{}", line(row)));
+    }
+    if columns.len() > MAX_COLUMNS {
+        text.push_str(&format!("\n\n({} further columns are in the outputs)", columns.len() - MAX_COLUMNS));
+    }
+    if rows.len() > MAX_ROWS {
+        text.push_str(&format!("\n\n… and {} more, {} in all", rows.len() - MAX_ROWS, rows.len()));
+    }
+    Some(text)
+}
+
+/// Records by name, as a table whose first column is the name.
+fn table_of_map(entries: &Map<String, Value>, kind: &Type) -> Option<String> {
+    let (Type::Map(item), false) = (kind, entries.is_empty()) else { return None };
+    let members: &[Member] = match &**item {
+        Type::Record(members) => members,
+        Type::Map(_) => &[],
+        _ => return None,
+    };
+    let name = Member { name: NAME.to_owned(), kind: Type::Prim(Prim::String), optional: false, unit: String::new() };
+    let kind = Type::Record(std::iter::once(name).chain(members.iter().cloned()).collect());
+    let rows: Vec<Map<String, Value>> = entries
+        .iter()
+        .filter_map(|(name, row)| {
+            let mut row = row.as_object()?.clone();
+            row.insert(NAME.to_owned(), name.as_str().into());
+            Some(row)
+        })
+        .collect();
+    let more = rows.len().saturating_sub(MAX_ROWS);
+    let more = if more > 0 { format!("\n\n… and {more} more, {} in all", rows.len()) } else { String::new() };
+    Some(format!("{}{more}", table(&rows.iter().collect::<Vec<_>>(), &kind)))
 }
 
 fn escaped(cell: &str) -> String {
@@ -151,7 +266,9 @@ fn object(entries: &Map<String, Value>, kind: &Type) -> String {
         } else {
             format!(" {}", cut(&inline(inner, unit), MAX_ITEM))
         };
-        lines.push(format!("- **{}:**{shown}", words(name)));
+        // The keys of a map and of data are no names of ours.
+        let name = if member.is_some() { words(name) } else { (*name).clone() };
+        lines.push(format!("- **{name}:**{shown}"));
     }
     if all.len() > MAX_ROWS {
         lines.push(format!("- … and {} more, {} in all", all.len() - MAX_ROWS, all.len()));
@@ -174,13 +291,14 @@ pub(super) fn inline(value: &Value, unit: &str) -> String {
             format!("{}{more}", shown.join(if items.iter().any(Value::is_object) { "; " } else { ", " }))
         }
         Value::Object(entries) if is_place(entries) => {
-            let part = |name: &str| entries.get(name).map(number).unwrap_or_default();
+            let part = |name: &str| entries.get(name).map(degrees).unwrap_or_default();
             return format!("{}, {}", part("lat"), part("lon"));
         }
         Value::Object(entries) if is_shape(entries) => return shape(entries),
+        Value::Object(entries) if lines(entries).is_some() => return lines(entries).unwrap_or_default(),
         Value::Object(entries) => {
             let shown = entries.iter().filter(|(_, value)| !value.is_null());
-            let shown = shown.map(|(name, value)| format!("{} {}", words(name), inline(value, "")));
+            let shown = shown.map(|(name, value)| format!("{}: {}", words(name), inline(value, "")));
             return shown.collect::<Vec<_>>().join(", ");
         }
     };
@@ -203,6 +321,21 @@ fn number(value: &Value) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
+/// A latitude or longitude, to about a metre.
+fn degrees(value: &Value) -> String {
+    let Some(degrees) = value.as_f64() else { return number(value) };
+    let text = format!("{degrees:.5}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+/// Lines of a file: `path`, with `start` and `end`.
+fn lines(entries: &Map<String, Value>) -> Option<String> {
+    let number = |name: &str| entries.get(name).and_then(Value::as_u64);
+    let path = entries.get("path")?.as_str().filter(|_| entries.len() == 3)?;
+    Some(format!("`{path}:{}-{}`", number("start")?, number("end")?))
+}
+
 fn is_place(entries: &Map<String, Value>) -> bool {
     entries.len() == 2
         && entries.get("lat").is_some_and(Value::is_number)
@@ -223,7 +356,7 @@ fn shape(entries: &Map<String, Value>) -> String {
     }
     let coordinates = entries.get("coordinates").unwrap_or(&Value::Null);
     match (kind, coordinates.as_array().map(Vec::as_slice)) {
-        ("Point", Some([lon, lat, ..])) => format!("{}, {}", number(lat), number(lon)),
+        ("Point", Some([lon, lat, ..])) => format!("{}, {}", degrees(lat), degrees(lon)),
         _ => format!("{kind} of {} points (GeoJSON in the outputs)", points(coordinates)),
     }
 }
@@ -255,8 +388,9 @@ pub(super) fn shown_unit(unit: &str) -> &str {
         "yr" => "years",
         "1e4kt2" => "10⁴ kt²",
         "d" => "days",
-        "-" | "base64" | "hex" | "utc" | "iana" | "iso639" | "iso639-1" | "iso3166" | "iso4217" | "yaml" | "osv"
-        | "base32" | "pem-or-secret" | "pem-or-base64" | "hex-or-base64" | "iso8601-duration" => "",
+        "people/veh" => "people a vehicle",
+        "-" | "money" | "base64" | "hex" | "utc" | "iana" | "iso639" | "iso639-1" | "iso3166" | "iso4217" | "yaml"
+        | "osv" | "base32" | "pem-or-secret" | "pem-or-base64" | "hex-or-base64" | "iso8601-duration" => "",
         other => other,
     }
 }
@@ -282,63 +416,4 @@ fn longest_run(text: &str) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use muster_engines::grammar::parse_type;
-    use serde_json::json;
-
-    use super::*;
-
-    fn shown(value: &Value, kind: &str, unit: &str) -> String {
-        super::value(value, &parse_type(kind).unwrap(), unit)
-    }
-
-    #[test]
-    fn records_are_tables_with_units_and_places() {
-        let rows =
-            json!([{ "path": "a.rs", "line": 3, "text": "a | b" }, { "path": "b.rs", "line": 9, "text": "c\nd" }]);
-        assert_eq!(
-            shown(&rows, "array<{path=string,line=integer,text=string}>", ""),
-            "| place | text |\n|---|---|\n| `a.rs:3` | a \\| b |\n| `b.rs:9` | c d |"
-        );
-        let rows = json!([{ "speed": 12.3456789, "at": { "lat": 47.5, "lon": 8.25 }, "tags": ["x", "y"] }]);
-        assert_eq!(
-            shown(&rows, "array<{at=latlon,speed=number[m/s],tags=array<string>}>", ""),
-            "| at | speed (m/s) | tags |\n|---|---|---|\n| 47.5, 8.25 | 12.3457 | x, y |"
-        );
-        let many: Vec<Value> = (0..30).map(|n| json!({ "n": n })).collect();
-        assert!(shown(&many.into(), "array<{n=integer}>", "").ends_with("… and 10 more, 30 in all"));
-    }
-
-    #[test]
-    fn scalars_lists_and_objects_have_no_json() {
-        for (value, kind, unit, wanted) in [
-            (json!(31.5), "number", "degC", "31.5 °C"),
-            (json!(0.1 + 0.2), "number", "", "0.3"),
-            (json!(1_234_567.891), "number", "", "1234568"),
-            (json!(5), "integer", "-", "5"),
-            (json!(true), "boolean", "", "yes"),
-            (json!(null), "string", "", "–"),
-            (json!([]), "array<string>", "", "none"),
-            (json!([1, 2.5]), "array<number>", "", "1, 2.5"),
-            (json!({ "lat": 1, "lon": 2 }), "latlon", "deg", "1, 2"),
-            (
-                json!({ "type": "Polygon", "coordinates": [[[0, 0], [1, 1], [0, 0]]] }),
-                "geometry",
-                "",
-                "Polygon of 3 points (GeoJSON in the outputs)",
-            ),
-            (
-                json!({ "b": { "x_y": 1 }, "a": [{ "c": 1 }] }),
-                "any",
-                "",
-                "- **a:**\n\n| c |\n|---|\n| 1 |\n\n- **b:** x y 1",
-            ),
-            (json!("# T\n\ntext"), "string", "", "### T\n\ntext"),
-            (json!("src/\n  main.rs"), "string", "", "```\nsrc/\n  main.rs\n```"),
-        ] {
-            let text = shown(&value, kind, unit);
-            assert_eq!(text, wanted);
-            assert!(!text.contains("{\"") && !text.contains("\":"), "{text}");
-        }
-    }
-}
+mod tests;

@@ -14,6 +14,7 @@ mod binding;
 mod bounds;
 mod catalogue;
 mod check;
+mod commits;
 mod executor;
 mod failure;
 mod file_table;

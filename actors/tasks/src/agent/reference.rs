@@ -39,6 +39,9 @@ pub enum Head {
     },
 }
 
+/// Members of a finding that references may name.
+const FINDING: [&str; 5] = ["rule", "severity", "message", "location", "evidence"];
+
 /// Access into a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hop {
@@ -173,6 +176,7 @@ impl Reference {
     fn field(&self, kind: &Type, name: &str) -> Result<Type, String> {
         let found = match kind {
             Type::Prim(Prim::Any) => Some(kind.clone()),
+            Type::Prim(Prim::Finding) if FINDING.contains(&name) => Some(Type::Prim(Prim::Any)),
             Type::Map(item) => Some((**item).clone()),
             Type::Record(members) => members.iter().find(|m| m.name == name).map(|member| member.kind.clone()),
             Type::Prim(Prim::LatLon) if matches!(name, "lat" | "lon") => Some(Type::Prim(Prim::Number)),
@@ -207,7 +211,9 @@ fn follow(value: &Value, hops: &[Hop]) -> Value {
         (Value::String(time), Hop::Field(name)) if name == "date" => return follow(&date(time), rest),
         (Value::Object(object), Hop::Field(name)) if object.contains_key(name) => object.get(name),
         // The content of a record that is read from its path when the step begins.
-        (Value::Object(object), Hop::Field(name)) if files::CONTENTS.contains(&name.as_str()) && object.contains_key("path") => {
+        (Value::Object(object), Hop::Field(name))
+            if files::CONTENTS.contains(&name.as_str()) && object.contains_key("path") =>
+        {
             return follow(&json!({ "file": object.get("path") }), rest);
         }
         // Of a file that is read when the step begins: its column, or its row.

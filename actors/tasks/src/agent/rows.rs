@@ -86,6 +86,15 @@ pub(super) struct SectionRow {
     pub(super) key: Option<String>,
     /// The rows' order: a reference to a list of keys, or a member, with `-` before it for the largest first.
     pub(super) order: Option<String>,
+    /// The names of the columns of rows that are lists.
+    pub(super) header: Option<String>,
+    /// Labels of the items whose numbers the value lists.
+    pub(super) labels: Option<String>,
+    /// A reference to the time zone in which times are written.
+    pub(super) zone: Option<String>,
+    /// Whether addresses are written so that they are no links.
+    #[serde(default)]
+    pub(super) defang: bool,
     /// The members that are columns, in order; all unless they are named.
     #[serde(default)]
     pub(super) columns: Vec<String>,

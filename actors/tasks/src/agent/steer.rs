@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::agents::Agent;
 use super::fill::{self, Filled};
-use super::reference::is_empty;
 use super::parameter::{Accepted, Parameter, ParameterDefault, accept, complete, problems_of};
+use super::reference::is_empty;
 use crate::task::TaskView;
 
 /// A task's params after all redirects.
@@ -62,7 +62,7 @@ pub(super) fn steered_params(agent: &Agent, view: &TaskView) -> SteeredParams {
 }
 
 /// Returns the params of the sets of which one is needed and none is given.
-fn wanting(agent: &Agent, params: &Map<String, Value>) -> Vec<String> {
+pub(super) fn wanting(agent: &Agent, params: &Map<String, Value>) -> Vec<String> {
     let is_given = |name: &String| params.get(name).is_some_and(|value| !is_empty(value));
     agent.one_of.iter().filter(|set| !set.iter().any(is_given)).flatten().cloned().collect()
 }

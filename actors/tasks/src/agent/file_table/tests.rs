@@ -56,6 +56,16 @@ fn a_table_gives_columns_groups_records_and_rows() {
         read("array<{id=string,lat=number}>", json!({ "file": "a.csv" }), "lat,other\n1.5,x\n2,y\n"),
         Ok(json!([{ "id": "1", "lat": 1.5 }, { "id": "2", "lat": 2 }])).map(floats)
     );
+    let towns = "City,Population,Latitude,Longitude\nDavidsons Landing,,65.2,-165.3\nKenai,7610,60.6,-151.3\n";
+    let reference = json!({ "file": "towns.csv", "column": "Population", "skip_missing": true });
+    assert_eq!(
+        read("array<{id=string,lat=number,lon=number,value=number}>", reference, towns),
+        Ok(json!([{ "id": "2", "lat": 60.6, "lon": -151.3, "value": 7610.0 }]))
+    );
+    assert_eq!(
+        read("array<any>", json!({ "file": "a.csv" }), "a,b,c\n1,2\n"),
+        Ok(json!([{ "a": 1, "b": 2, "c": null }]))
+    );
     let headers = "HTTP/2 200\r\nServer: nginx\r\nset-cookie: a=1\r\nset-cookie: b=2\r\n";
     assert_eq!(
         read("map<array<string>>", json!({ "file": "h.txt" }), headers),

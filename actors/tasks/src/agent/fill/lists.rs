@@ -41,8 +41,8 @@ fn items(kind: &Type) -> Option<Items> {
 pub(super) fn fill(search: &mut Search<'_>) {
     let wanted = |search: &Search<'_>, numbers: bool| -> Vec<(usize, Items)> {
         let all = search.parameters.iter().enumerate();
-        let missing = all.filter(|(_, parameter)| search.missing.contains(parameter.name.as_str()));
-        let kinds = missing.filter_map(|(at, parameter)| Some((at, items(&parameter.kind)?)));
+        let open = all.filter(|(_, parameter)| search.open.contains(parameter.name.as_str()));
+        let kinds = open.filter_map(|(at, parameter)| Some((at, items(&parameter.kind)?)));
         kinds.filter(|(_, kind)| (*kind == Items::Numbers) == numbers).collect()
     };
     let texts = wanted(search, false);
@@ -53,29 +53,38 @@ pub(super) fn fill(search: &mut Search<'_>) {
     assign(search, &numbers, &runs, MIN_NUMBERS);
 }
 
-/// Gives each parameter the one list that stands after its name, or the only list to the only parameter.
+/// Gives each parameter the one list that stands after its name, or the only list to the only parameter that has no
+/// default.
 fn assign(search: &mut Search<'_>, wanted: &[(usize, Items)], lists: &[(Range<usize>, Vec<String>)], least: usize) {
     let prose = plain(search.prose.get(..search.prose.floor_char_boundary(MAX_PROSE)).unwrap_or_default());
     let parameters = search.parameters;
     let all: Vec<&Parameter> = parameters.iter().collect();
+    let is_missing = |(at, _): &&(usize, Items)| {
+        parameters.get(*at).is_some_and(|parameter| search.missing.contains(parameter.name.as_str()))
+    };
+    let missing = wanted.iter().filter(is_missing).count();
     let long: Vec<_> = lists.iter().filter(|(_, items)| items.len() >= least).collect();
     for (at, kind) in wanted {
         let Some(parameter) = parameters.get(*at) else { continue };
         let labels = places(&prose, parameter, &all);
-        // "values: 1, 2" on one line, or "Messages:" on the line before.
+        // "values: 1, 2" on one line, or "Messages:" on the line before, also of a block.
         let is_named = |start: usize| {
             labels.iter().any(|label| {
                 let between = prose.get(label.span.end..start).unwrap_or_default();
+                // "Residuals (mg/L): 0.4, 0.5"
+                let bracket = between.trim_start().strip_prefix('(').and_then(|rest| rest.split_once(')'));
+                let between = bracket.map_or(between, |(_, rest)| rest);
+                let rest = between.trim_start_matches([' ', ':', '=']).trim();
                 label.span.end <= start
                     && between.len() <= 64
                     && between.trim_start().starts_with([':', '='])
-                    && between.trim_start_matches([' ', ':', '=']).trim().is_empty()
+                    && (rest.is_empty() || rest.strip_prefix("```").is_some_and(|label| !label.contains('\n')))
             })
         };
         let named: Vec<_> = lists.iter().filter(|(span, _)| is_named(span.start)).collect();
         let chosen = match (&named[..], &long[..]) {
             ([list], _) => Some(*list),
-            ([], [list]) if wanted.len() == 1 => Some(*list),
+            ([], [list]) if missing == 1 && search.missing.contains(parameter.name.as_str()) => Some(*list),
             _ => None,
         };
         let Some((span, items)) = chosen else { continue };
@@ -141,7 +150,7 @@ fn blocks(search: &Search<'_>) -> Vec<(Range<usize>, Vec<String>)> {
 }
 
 /// Runs of numbers separated by commas, semicolons or spaces, each on one line.
-fn runs(text: &str) -> Vec<(Range<usize>, Vec<String>)> {
+pub(super) fn runs(text: &str) -> Vec<(Range<usize>, Vec<String>)> {
     let mut found = Vec::new();
     let mut at = 0;
     for line in text.split_inclusive('\n') {

@@ -4,10 +4,11 @@
 //! days, words of an enum and labelled texts. A value is taken only where one reading fits one parameter, and only if
 //! type, unit and range hold. A parameter with a default is taken only where the text names it.
 
+mod groups;
 mod labels;
 mod lists;
-mod phrases;
 mod named_files;
+mod phrases;
 mod rules;
 pub(super) mod tables;
 mod unlabelled;
@@ -24,6 +25,8 @@ use super::parameter::{Accepted, Parameter, problems_of};
 
 /// Maximum length of a text that is searched, in bytes.
 const MAX_TEXT: usize = 1024 * 1024;
+/// Longest order at the beginning of an instruction, in bytes.
+const MAX_ORDER: usize = 80;
 /// Maximum length of evidence, in bytes.
 const MAX_EVIDENCE: usize = 160;
 
@@ -127,6 +130,7 @@ pub(super) fn find(
     for fence in search.fences.clone() {
         search.blank(&fence.span);
     }
+    groups::fill(&mut search);
     lists::fill(&mut search);
     rules::fill(&mut search);
     search.found
@@ -145,6 +149,54 @@ pub(super) fn from_text(
         accepted.missing.retain(|name| *name != filled.param);
     }
     found
+}
+
+/// Returns an instruction without what other params were taken from: tables, lists and blocks with their titles, and the
+/// beginning of its first line where that is an order, as "Translate to French: …".
+pub(super) fn remainder(parameters: &[Parameter], own: &str, text: &str) -> String {
+    let names: Vec<String> = parameters.iter().map(|parameter| parameter.name.clone()).collect();
+    let mut spans: Vec<Range<usize>> = Vec::new();
+    for filled in find(parameters, &HashSet::new(), &names, text, None) {
+        let before = text.get(..filled.span.start).unwrap_or_default();
+        if filled.param == own || filled.by == "json" {
+            continue;
+        }
+        if filled.by == "rule" {
+            let after = text.get(filled.span.end..).unwrap_or_default();
+            let is_order = !before.contains('\n') && filled.span.end <= MAX_ORDER && after.starts_with(':');
+            if is_order {
+                spans.push(0..filled.span.end + 1);
+            }
+            continue;
+        }
+        let (mut start, mut end) = (filled.span.start, filled.span.end);
+        let line_start = |at: usize| text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
+        start = line_start(start);
+        // The marks of a block.
+        let opening = line_start(start.saturating_sub(1));
+        if text.get(opening..start).is_some_and(|line| line.starts_with("```")) {
+            start = opening;
+            let closing = text.get(end..).unwrap_or_default();
+            if closing.starts_with("```") {
+                end += closing.find('\n').map_or(closing.len(), |at| at + 1);
+            }
+        }
+        let kept = text.get(..start).unwrap_or_default().trim_end();
+        let title = line_start(kept.len());
+        if text.get(title..kept.len()).is_some_and(|line| line.ends_with(':') && line.split_whitespace().count() <= 4) {
+            start = title;
+        }
+        spans.push(start..end);
+    }
+    spans.sort_by_key(|span| span.start);
+    let (mut left, mut at) = (String::new(), 0);
+    for span in spans.iter().filter(|span| span.end > span.start) {
+        left.push_str(text.get(at..span.start.max(at)).unwrap_or_default());
+        at = at.max(span.end);
+    }
+    left.push_str(text.get(at..).unwrap_or_default());
+    let left = left.trim();
+    if left.chars().any(char::is_alphanumeric) { left.to_owned() } else { text.to_owned() }
 }
 
 /// A JSON object of params: the whole text, or a fenced block, or its member `params`.
@@ -177,7 +229,8 @@ fn blocks(search: &mut Search<'_>) {
     }
     let used = |search: &Search<'_>, fence: &Fence<'_>| search.found.iter().any(|filled| filled.span == fence.span);
     for fence in &fences {
-        if used(search, fence) {
+        // A block with the name of a parameter is that parameter's, also if it was given.
+        if used(search, fence) || search.parameters.iter().any(|parameter| parameter.name == fence.label) {
             continue;
         }
         let fields = search.missing().find(|parameter| file_table::is_fields(&parameter.kind));
@@ -193,6 +246,17 @@ fn blocks(search: &mut Search<'_>) {
             search.take(parameter, value, "block", fence.span.clone());
         }
     }
+    // The only document for the only parameter of any type.
+    let documents: Vec<_> = search.missing().filter(|parameter| parameter.kind == Type::Prim(Prim::Any)).collect();
+    let unused: Vec<_> = fences.iter().filter(|fence| !used(search, fence)).collect();
+    if let ([parameter], [fence]) = (&documents[..], &unused[..])
+        && fence.label != parameter.name
+        && !search.parameters.iter().any(|other| other.name == fence.label)
+        && let Some(value) = json(fence.body).filter(|value| value.is_array() || value.is_object())
+    {
+        search.take(parameter, value, "block", fence.span.clone());
+    }
+    groups::contents(search, &fences);
     let texts: Vec<_> = search.missing().filter(|parameter| is_text(parameter)).collect();
     if let ([parameter], [fence]) = (&texts[..], &fences[..])
         && object(fence.body).is_none()

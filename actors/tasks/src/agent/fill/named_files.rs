@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use muster_engines::grammar::{Prim, Type};
+use muster_engines::grammar::{Member, Prim, Type};
 use serde_json::{Map, Value, json};
 
 use super::Search;
@@ -16,6 +16,7 @@ const CODE: &[&str] =
     &["rs", "py", "js", "mjs", "ts", "tsx", "jsx", "go", "java", "c", "h", "cc", "cpp", "hpp", "rb", "php", "sh"];
 const TABLES: &[&str] = &["csv", "tsv", "json", "jsonl", "ndjson"];
 const PROSE: &[&str] = &["txt", "md", "eml", "rst", "log"];
+const BINARIES: &[&str] = &["exe", "dll", "so", "bin", "elf", "o", "ko", "hex", "uf2", "img"];
 /// Other endings of files that hold text.
 const OTHERS: &[&str] = &["xml", "lock", "info", "tap", "mod"];
 /// Endings of the files that hold the content of a param, by its name.
@@ -35,7 +36,9 @@ const CONTENTS: &[(&str, &[&str])] = &[
     ("certificate", &["pem", "crt", "cer"]),
     ("bibliography", &["bib", "ris"]),
     ("template", &["j2", "jinja", "jinja2", "tmpl"]),
-    ("file", &["exe", "dll", "so", "bin", "elf", "o", "ko", "hex", "uf2", "img"]),
+    ("file", BINARIES),
+    ("old_image", BINARIES),
+    ("new_image", BINARIES),
     ("openapi", &["json"]),
     ("schema", &["json"]),
     ("document", &["json", "jsonl", "csv"]),
@@ -51,6 +54,7 @@ const CONTENTS: &[(&str, &[&str])] = &[
 ];
 /// A text that stands for itself unless it is short and names one file, in bytes.
 const MAX_REQUEST: usize = 400;
+const MAX_SHORT: usize = 120;
 /// Longest distance between the name of a param and its column, in bytes.
 const MAX_GAP: usize = 60;
 /// Words before `column` that do not name it.
@@ -112,19 +116,30 @@ fn is_instruction(parameter: &Parameter) -> bool {
         && parameter.references().iter().all(|reference| reference.head == Head::Task)
 }
 
-/// Contents: the only file with an ending that is usual for the param.
+/// Contents: the only file with an ending that is usual for the param. Where the instruction is itself what the agent reads,
+/// as a message with its attachments, only a short one that names one file asks for that file.
 fn contents(search: &mut Search<'_>, prose: &Prose, found: &mut Vec<Named<'_>>) {
     let parameters = search.parameters;
+    let is_request = match (&found[..], parameters.iter().any(is_instruction)) {
+        (_, false) => true,
+        ([file], true) => {
+            let quoted = search.text.contains(&format!("`{}`", file.path));
+            let length = search.text.len();
+            length <= MAX_SHORT || (length <= MAX_REQUEST && (quoted || file.path.contains('/')))
+        }
+        _ => false,
+    };
     for parameter in parameters {
         if !search.open.contains(parameter.name.as_str()) {
             continue;
         }
         let missing = search.missing.contains(parameter.name.as_str());
-        let optional = match &parameter.default {
-            ParameterDefault::Optional => true,
-            ParameterDefault::Default(value) => crate::agent::reference::is_empty(value),
-            _ => is_instruction(parameter) && search.text.len() <= MAX_REQUEST && found.len() == 1,
-        };
+        let optional = is_request
+            && match &parameter.default {
+                ParameterDefault::Optional => true,
+                ParameterDefault::Default(value) => crate::agent::reference::is_empty(value),
+                _ => is_instruction(parameter),
+            };
         if !missing && !optional {
             continue;
         }
@@ -244,7 +259,8 @@ fn reference(path: &str, kind: &Type, columns: &[String], by: Option<String>) ->
         Type::Map(_) => true,
         _ => false,
     };
-    let records = matches!(kind, Type::Array(item) if matches!(**item, Type::Record(_)));
+    let has_value = |members: &Vec<Member>| members.iter().any(|member| member.name == "value");
+    let records = matches!(kind, Type::Array(item) if matches!(&**item, Type::Record(members) if !has_value(members)));
     match (columns, by.filter(|_| nested && matches!(kind, Type::Array(_)))) {
         ([column, ..], Some(by)) => {
             object.insert("column".to_owned(), column.as_str().into());

@@ -17,6 +17,9 @@ const MAX_GAP: usize = 40;
 /// Longest labelled text, in bytes.
 const MAX_LABELLED: usize = 2_000;
 
+/// Shortest token that is a text by itself, in bytes.
+const MIN_TOKEN: usize = 32;
+
 /// Words that may stand between a name and its value.
 const LINKS: &[&str] = &[
     "of",
@@ -40,7 +43,7 @@ const LINKS: &[&str] = &[
 ];
 
 /// Units that are left out in speech: "age 54", "systolic 90".
-const IMPLIED: &[&str] = &["yr", "1/min", "mmHg", "%", "Mw"];
+const IMPLIED: &[&str] = &["money", "yr", "1/min", "mmHg", "%", "Mw", "xULN"];
 
 /// A value that a text gives a parameter.
 struct Reading {
@@ -127,12 +130,13 @@ impl Prose {
             let value = match &parameter.kind {
                 Type::Prim(Prim::Number) | Type::Prim(Prim::Integer) => self.number(parameter, label),
                 Type::Prim(Prim::LatLon) => self.position(label),
+                Type::Prim(Prim::Geometry) => self.position(label).map(|(place, span)| (point(&place), span)),
                 Type::Record(members) if is_position(members) => self.position(label),
                 Type::Prim(Prim::Date) => self.day(label, search),
                 Type::Prim(Prim::Datetime) => self.moment(label),
                 Type::Prim(Prim::Boolean) => self.yes_or_no(label),
                 Type::Enum(words) => self.word(words, label),
-                Type::Prim(Prim::String) => self.labelled_text(label),
+                Type::Prim(Prim::String | Prim::Bytes) => self.labelled_text(label),
                 _ => None,
             };
             if let Some((value, span)) = value {
@@ -145,6 +149,9 @@ impl Prose {
         }
         if parameter.unit == "yr" && parameter.name == "age" {
             found.extend(self.ages());
+        }
+        if matches!((parameter.name.as_str(), parameter.unit.as_str()), ("weight", "kg") | ("height", "cm")) {
+            found.extend(self.body(&parameter.unit));
         }
         found
     }
@@ -174,18 +181,26 @@ impl Prose {
             let between = self.plain.get(quantity.end..label.span.start).unwrap_or_default();
             matches!(between, " " | " of ")
         });
-        let quantity = match (after, before) {
-            (Some(quantity), None) | (None, Some(quantity)) => quantity,
-            // "breach height 30 m water height 20 m": the value after the name.
-            (Some(after), Some(_)) => after,
-            (None, None) => return None,
-        };
-        let bracket = self.text.get(label.span.end..quantity.start).and_then(|between| {
-            let (_, rest) = between.split_once('(')?;
-            unit_named(rest.split_once(')')?.0.trim())
-        });
-        let value = convert(parameter, quantity, bracket, label.with_unit)?;
-        Some((number_value(&parameter.kind, value)?, quantity.start..quantity.end))
+        // "for 10 days", where the name is the unit.
+        let inside = self
+            .quantities
+            .iter()
+            .find(|quantity| quantity.start < label.span.start && quantity.end == label.span.end && label.with_unit);
+        // "breach height 30 m water height 20 m": the value after the name, unless it is of another kind, as in
+        // "350 occupants, 31 °C".
+        [after, before, inside].into_iter().flatten().find_map(|quantity| {
+            let bracket = self.text.get(label.span.end..quantity.start).and_then(|between| {
+                let (_, rest) = between.split_once('(')?;
+                unit_named(rest.split_once(')')?.0.trim())
+            });
+            // "51 bytes": a unit that is not converted is the parameter's own where it is written so.
+            let written = self.text.get(quantity.end..).unwrap_or_default().trim_start();
+            let own =
+                written.get(..parameter.unit.len()).is_some_and(|unit| unit.eq_ignore_ascii_case(&parameter.unit))
+                    && !written.get(parameter.unit.len()..).is_some_and(|rest| rest.starts_with(char::is_alphanumeric));
+            let value = convert(parameter, quantity, bracket, label.with_unit || own)?;
+            Some((number_value(&parameter.kind, value)?, quantity.start..quantity.end))
+        })
     }
 
     /// Returns the number beside a phrase, and its place. A key that ends in a unit, as `diameter_mm`, gives the unit.
@@ -239,6 +254,16 @@ impl Prose {
             return Some((value.into(), span));
         }
         let rest = self.text.get(label.span.end..)?;
+        // "SHA-256: 615c46…" within a sentence: one long token, such as a digest.
+        if let Some(value) = rest.strip_prefix([':', '=']).map(str::trim_start) {
+            let token = value.split_whitespace().next().unwrap_or_default().trim_end_matches(['.', ',', ';', ')']);
+            let start = label.span.end + rest.find(token)?;
+            if token.len() >= MIN_TOKEN
+                && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=_-".contains(&byte))
+            {
+                return Some((token.into(), start..start + token.len()));
+            }
+        }
         let open = rest.find(['"', '`', '“'])?;
         if !self.links(label.span.end..label.span.end + open) {
             return None;
@@ -261,8 +286,27 @@ impl Prose {
         }
     }
 
-    /// The word of an enum directly after its name: "output format json".
+    /// The word of an enum directly after its name, "output format json", or before it, "a cold climate".
     fn word(&self, words: &[String], label: &Label) -> Option<(Value, Range<usize>)> {
+        self.word_after(words, label).or_else(|| self.word_before(words, label))
+    }
+
+    fn word_before(&self, words: &[String], label: &Label) -> Option<(Value, Range<usize>)> {
+        let before = self.plain.get(..label.span.start)?;
+        let text = before.strip_suffix(' ')?;
+        let fits = words.iter().filter_map(|word| {
+            let wanted = plain(word);
+            let start = text.strip_suffix(wanted.as_str())?;
+            let whole = !start.ends_with(char::is_alphanumeric)
+                && !start.trim_end().ends_with(" no")
+                && !start.trim_end().ends_with(" not");
+            whole.then_some((word, start.len()..text.len()))
+        });
+        let (word, span) = fits.max_by_key(|(_, span)| span.len())?;
+        Some((word.as_str().into(), span))
+    }
+
+    fn word_after(&self, words: &[String], label: &Label) -> Option<(Value, Range<usize>)> {
         let rest = self.plain.get(label.span.end..)?;
         let fits = words.iter().filter_map(|word| {
             let wanted = plain(word);
@@ -307,6 +351,16 @@ impl Prose {
         found
     }
 
+    /// "66-year-old woman, 58 kg, 160 cm": the only quantity in the unit, of a person whose age is there.
+    fn body(&self, unit: &str) -> Vec<(Value, Range<usize>, usize)> {
+        let in_unit: Vec<&Quantity> =
+            self.quantities.iter().filter(|quantity| quantity.unit.is_some_and(|of| of.symbol == unit)).collect();
+        match in_unit[..] {
+            [one] if !self.ages().is_empty() => vec![(whole(one.value), one.start..one.end, unit.len())],
+            _ => Vec::new(),
+        }
+    }
+
     /// "a 54-year-old", "54 y/o", "aged 54".
     fn ages(&self) -> Vec<(Value, Range<usize>, usize)> {
         let old = |quantity: &&Quantity| {
@@ -325,6 +379,11 @@ impl Prose {
         let quantities = self.quantities.iter().filter(old);
         quantities.map(|quantity| (whole(quantity.value), quantity.start..quantity.end, 4)).collect()
     }
+}
+
+/// A position as a point of GeoJSON.
+pub(super) fn point(place: &Value) -> Value {
+    json!({ "type": "Point", "coordinates": [place["lon"], place["lat"]] })
 }
 
 pub(super) fn is_position(members: &[muster_engines::grammar::Member]) -> bool {
@@ -355,6 +414,10 @@ fn convert(parameter: &Parameter, quantity: &Quantity, bracket: Option<&'static 
         // Nobody gives rain in kilometres.
         (Some(from), Some(to)) if from.dimension != to.dimension => molar(&parameter.name, quantity.value, from, to),
         (Some(from), Some(to)) => quantities::convert(quantity.value, from, to).filter(|_| is_near(from, to)),
+        // "Discount rate: 7 %", where a share is wanted.
+        (Some(from), None) if from.symbol == "%" && is_share(parameter) => Some(quantity.value / 100.0),
+        // A number of values, of which the text names the spacing: "a period of 12 months".
+        (Some(from), None) if parameter.unit.is_empty() && counts_values(parameter, from) => Some(quantity.value),
         (Some(_), None) => None,
         (None, None) if parameter.unit.is_empty() => Some(quantity.value),
         // A unit that this program does not convert, or none in the text: the name must have it.
@@ -368,6 +431,11 @@ fn convert(parameter: &Parameter, quantity: &Quantity, bracket: Option<&'static 
         }
         (None, None) => None,
     }
+}
+
+/// Whether a parameter is a number without unit that is at most 1.
+fn is_share(parameter: &Parameter) -> bool {
+    matches!(parameter.unit.as_str(), "" | "-") && parameter.range.most.is_some_and(|most| most <= 1.0)
 }
 
 /// Molar masses of analytes in g/mol (NIST Chemistry WebBook), of urea nitrogen that of its two atoms.
@@ -396,6 +464,13 @@ fn molar(name: &str, value: f64, from: &Unit, to: &Unit) -> Option<f64> {
         _ => return None,
     };
     format!("{converted:.5e}").parse().ok()
+}
+
+/// Whether a parameter is a number of values of a series, and a unit may be the spacing of these.
+fn counts_values(parameter: &Parameter, unit: &Unit) -> bool {
+    matches!(parameter.name.as_str(), "period" | "horizon")
+        && parameter.kind == Type::Prim(Prim::Integer)
+        && unit.dimension == quantities::Dimension::Time
 }
 
 /// Whether two units of length are of a similar size.

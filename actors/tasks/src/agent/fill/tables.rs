@@ -37,25 +37,31 @@ pub(super) fn fill(search: &mut Search<'_>) {
         if let Some(mut table) =
             csv.then(|| comma_separated(fence.body, fence.span.clone())).flatten().filter(|_| !taken)
         {
-            table.title = if fence.label.is_empty() { line_before(text, fence.span.start) } else { fence.label };
+            let named = search.parameters.iter().any(|p| p.name == fence.label);
+            let opening = text.get(..fence.span.start).and_then(|text| text.rfind("```")).unwrap_or_default();
+            table.title = if named { fence.label } else { line_before(text, opening) };
             tables.push(table);
         }
     }
     for table in &tables {
         let read = |parameter: &Parameter| rows(&parameter.kind, table);
+        let title = super::labels::plain(table.title);
+        let is_titled = |parameter: &Parameter| {
+            let phrases = super::labels::phrases(parameter);
+            phrases.iter().any(|(phrase, _)| super::labels::occurrences(&title, phrase).next().is_some())
+        };
+        let (open, missing) = (&search.open, &search.missing);
         let fits: Vec<(&Parameter, Value, usize)> = search
-            .missing()
+            .parameters
+            .iter()
+            .filter(|parameter| open.contains(parameter.name.as_str()))
+            // One with a default only by its name.
+            .filter(|parameter| missing.contains(parameter.name.as_str()) || is_titled(parameter))
             .filter_map(|parameter| read(parameter).map(|(value, columns)| (parameter, value, columns)))
             .filter(|(parameter, value, _)| problems_of(parameter, value).is_empty())
             .collect();
-        let named = super::labels::plain(table.title);
-        let titled: Vec<usize> = (0..fits.len())
-            .filter(|at| {
-                let phrases =
-                    fits.get(*at).map(|(parameter, ..)| super::labels::phrases(parameter)).unwrap_or_default();
-                phrases.iter().any(|(phrase, _)| super::labels::occurrences(&named, phrase).next().is_some())
-            })
-            .collect();
+        let titled: Vec<usize> =
+            (0..fits.len()).filter(|at| fits.get(*at).is_some_and(|(parameter, ..)| is_titled(parameter))).collect();
         let most = fits.iter().map(|(.., columns)| *columns).max();
         let widest: Vec<usize> =
             (0..fits.len()).filter(|at| fits.get(*at).map(|(.., columns)| *columns) == most).collect();
@@ -78,7 +84,11 @@ fn rows(kind: &Type, table: &Table<'_>) -> Option<(Value, usize)> {
     match &**item {
         Type::Record(members) => {
             let mut columns = Vec::new();
-            for member in members {
+            // "id | km | hours" where a record has an id and a map of numbers.
+            let is_map = |member: &&Member| member.kind == Type::Map(Box::new(Type::Prim(Prim::Number)));
+            let unnamed = |member: &&Member| table.header.iter().all(|cell| cell.name != member.name);
+            let map = members.iter().filter(is_map).find(unnamed);
+            for member in members.iter().filter(|member| map.is_none_or(|map| map.name != member.name)) {
                 let column = table.header.iter().position(|cell| cell.name == member.name);
                 match column {
                     Some(at) => columns.push((at, member)),
@@ -86,8 +96,13 @@ fn rows(kind: &Type, table: &Table<'_>) -> Option<(Value, usize)> {
                     None => return None,
                 }
             }
+            let is_free = |at: &usize| map.is_some() && columns.iter().all(|(used, _)| used != at);
+            let free: Vec<usize> = (0..table.header.len()).filter(is_free).collect();
+            if map.is_some() && free.is_empty() {
+                return None;
+            }
             // A table of other things may have an `id` too.
-            let used = columns.len();
+            let used = columns.len() + free.len();
             if used < table.header.len().div_ceil(2) {
                 return None;
             }
@@ -100,9 +115,27 @@ fn rows(kind: &Type, table: &Table<'_>) -> Option<(Value, usize)> {
                     }
                     object.insert(member.name.clone(), value(cell, member, table.header.get(*at)?.unit)?);
                 }
+                if let Some(map) = map {
+                    let mut values = Map::new();
+                    for at in &free {
+                        let cell = cells.get(*at).copied().unwrap_or_default();
+                        if !cell.is_empty() {
+                            values.insert(table.header.get(*at)?.name.clone(), number(cell, "", None)?.into());
+                        }
+                    }
+                    object.insert(map.name.clone(), values.into());
+                }
                 Some(Value::Object(object))
             };
             Some((table.rows.iter().map(row).collect::<Option<Vec<_>>>()?.into(), used))
+        }
+        // Rows of any form are objects by the names of the columns.
+        Type::Prim(Prim::Any) => {
+            let row = |cells: &Vec<&str>| -> Value {
+                let entries = table.header.iter().zip(cells).filter(|(_, cell)| !cell.is_empty());
+                Value::Object(entries.map(|(header, cell)| (header.name.clone(), any(cell))).collect())
+            };
+            Some((table.rows.iter().map(row).collect(), table.header.len()))
         }
         _ => None,
     }
@@ -122,7 +155,7 @@ pub(in crate::agent) fn value(cell: &str, member: &Member, unit: Option<&str>) -
             _ => None,
         },
         Type::Prim(Prim::String | Prim::Datetime | Prim::Date | Prim::Bytes) => Some(cell.into()),
-        Type::Prim(Prim::Any) => Some(number(cell, "", None).map_or_else(|| cell.into(), Value::from)),
+        Type::Prim(Prim::Any) => Some(any(cell)),
         Type::Enum(words) => {
             let lower = cell.to_lowercase();
             words.iter().find(|word| word.to_lowercase() == lower).map(|word| word.as_str().into())
@@ -155,6 +188,11 @@ fn number(cell: &str, wanted: &str, header: Option<&str>) -> Option<f64> {
         _ => value,
     };
     converted.is_finite().then_some(converted)
+}
+
+/// A number, or a text: one with a sign or zeros before it, as of a telephone, is a text.
+fn any(cell: &str) -> Value {
+    serde_json::from_str::<serde_json::Number>(cell).map_or_else(|_| cell.into(), Value::Number)
 }
 
 fn named(unit: &str) -> Option<&'static quantities::Unit> {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::Search;
 use super::labels::{occurrences, plain};
-use super::rules::{Prose, is_position, today};
+use super::rules::{Prose, is_position, point, today};
 use crate::agent::parameter::{Parameter, ParameterDefault, problems_of};
 
 /// Words for the words of an enum.
@@ -51,6 +51,8 @@ pub(super) fn fill(search: &mut Search<'_>, prose: &Prose) {
         let span = place.start..place.end;
         let at = only(search, &position);
         take(search, at, json!({ "lat": place.lat, "lon": place.lon }), span.clone());
+        let geometry = only(search, &|parameter| parameter.kind == Type::Prim(Prim::Geometry));
+        take(search, geometry, point(&json!({ "lat": place.lat, "lon": place.lon })), span.clone());
         let latitude = only(search, &|parameter| parameter.name == "latitude" && parameter.unit == "deg");
         take(search, latitude, json!(place.lat), span);
     }
@@ -103,6 +105,22 @@ fn tokens(search: &mut Search<'_>, prose: &Prose) {
                     prose.text.split_whitespace().map(|token| token.trim_matches(['"', '`', '(', ')', ',', '.', ';']));
                 tokens.filter(|token| token.starts_with("CVSS:") || token.starts_with("AV:")).collect()
             }
+            // A JSON Web Token: its header begins with `{"`.
+            "token" => {
+                let tokens =
+                    prose.text.split_whitespace().map(|token| token.trim_matches(['"', '`', '\'', '(', ')', ',']));
+                tokens.filter(|token| token.starts_with("eyJ") && token.matches('.').count() == 2).collect()
+            }
+            name if name.ends_with("version") => {
+                let tokens = prose.text.split_whitespace();
+                let tokens =
+                    tokens.map(|token| token.trim_matches(['"', '`', '\'', '(', ')', ',', ';', ':', '?', '!']));
+                tokens
+                    .map(|token| token.trim_end_matches('.').trim_start_matches('v'))
+                    .filter(|token| is_version(token))
+                    .collect()
+            }
+            "expression" | "deadline_cron" => cron(&prose.text),
             "metar" => {
                 let lines = prose.text.lines().map(str::trim);
                 lines.filter(|line| line.starts_with("METAR ") || line.starts_with("SPECI ")).collect()
@@ -131,6 +149,49 @@ fn tokens(search: &mut Search<'_>, prose: &Prose) {
     }
 }
 
+/// Whether a word is a version of three numbers (SemVer 2.0.0), maybe of a pre-release.
+fn is_version(word: &str) -> bool {
+    let core = word.split(['-', '+']).next().unwrap_or_default();
+    let parts: Vec<&str> = core.split('.').collect();
+    parts.len() == 3 && parts.iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 fn quoted(text: &str, token: &str) -> bool {
     text.contains(&format!("`{token}`")) || text.contains(&format!("\"{token}\""))
+}
+
+/// Texts of five fields of cron, one of them `*`: "30 3 * * 6".
+fn cron(text: &str) -> Vec<&str> {
+    let is_field = |word: &str| {
+        let plain = word.trim_end_matches('.');
+        !plain.is_empty()
+            && plain.len() <= 32
+            && plain.starts_with(|c: char| c.is_ascii_digit() || c == '*')
+            && plain.bytes().all(|byte| byte.is_ascii_digit() || b"*,-/".contains(&byte))
+    };
+    let mut found = Vec::new();
+    let trimmed = |c: char| matches!(c, '"' | '`' | '\'' | '(' | ')' | ',' | ';' | ':');
+    for line in text.lines() {
+        let mut words: Vec<(usize, &str)> = Vec::new();
+        let mut from = 0;
+        for token in line.split_inclusive(char::is_whitespace) {
+            let word = token.trim().trim_matches(trimmed);
+            if !word.is_empty() {
+                words.push((from + token.find(word).unwrap_or_default(), word));
+            }
+            from += token.len();
+        }
+        let mut at = 0;
+        while let Some(five) = words.get(at..at + 5) {
+            let longer = words.get(at + 5).is_some_and(|(_, word)| is_field(word));
+            if five.iter().all(|(_, word)| is_field(word)) && five.iter().any(|(_, word)| *word == "*") && !longer {
+                let (Some((first, _)), Some((start, last))) = (five.first(), five.last()) else { break };
+                found.extend(line.get(*first..start + last.trim_end_matches('.').len()));
+                at += 5;
+            } else {
+                at += 1;
+            }
+        }
+    }
+    found
 }

@@ -16,6 +16,7 @@ fn agent() -> Agent {
         summary: "Maps a repository.".to_owned(),
         capabilities: Vec::new(),
         parameters: Vec::new(),
+        one_of: Vec::new(),
         toolbox: vec![validate()],
         system_prompt: String::new(),
         plan: Vec::new(),

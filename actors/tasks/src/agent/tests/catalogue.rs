@@ -157,10 +157,7 @@ fn params_have_the_schema_of_the_catalogue() {
         agents.get("debugger").unwrap().params_schema()["properties"]["trace"],
         json!({ "type": "string", "default": "$task" })
     );
-    assert_eq!(
-        agents.get("data-cleaner").unwrap().params_schema()["required"],
-        json!(["rows", "rules", "match_fields"])
-    );
+    assert_eq!(agents.get("data-cleaner").unwrap().params_schema()["required"], json!(["rows"]));
 }
 
 #[test]

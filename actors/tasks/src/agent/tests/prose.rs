@@ -63,7 +63,7 @@ async fn prose_that_fails_twice_is_replaced_by_the_sections_with_a_warning() {
         "{warning}"
     );
     let text = result["text"].as_str().unwrap();
-    assert!(text.starts_with("## Tree\nFrom engine q187 repo-tree") && text.contains(warning), "{text}");
+    assert!(text.contains("## Tree\nFrom engine q187 repo-tree") && text.contains(warning), "{text}");
 }
 
 #[tokio::test]
@@ -78,7 +78,7 @@ async fn a_failing_model_is_retried_and_then_not_used() {
     driver.attempt = 3;
     let result = driver.result().await;
     assert!(result["warnings"][0].as_str().unwrap().contains("far is down"));
-    assert!(result["text"].as_str().unwrap().starts_with("## Tree"));
+    assert!(result["text"].as_str().unwrap().contains("## Tree"));
 }
 
 #[tokio::test]

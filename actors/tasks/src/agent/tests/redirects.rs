@@ -124,10 +124,11 @@ async fn another_planning_agent_is_informed_of_finished_steps() {
 fn a_reassigned_task_drops_the_params_of_the_previous_agent() {
     use crate::task::TaskExecutor as _;
     let driver = planless(&Arc::new(ScriptedEngines::default()));
-    let params = driver.executor.admit("code-explorer", "x", json!({ "path": "src", "search": "fn" })).unwrap().params;
-    let admission = driver.executor.readmit("code-reviewer", "review it, depth 4", "x", params.clone()).unwrap();
-    assert_eq!((&admission.params["path"], admission.params.get("search")), (&json!("src"), None));
+    let given = json!({ "files": [{ "path": "a.rs", "source": "fn a() {}" }], "source": "fn a() {}", "pattern": "fn" });
+    let params = driver.executor.admit("refactoring-assistant", "x", given).unwrap().params;
+    let admission = driver.executor.readmit("code-reviewer", "review it", "x", params.clone()).unwrap();
+    assert_eq!((&admission.params["source"], admission.params.get("pattern")), (&json!("fn a() {}"), None));
     let admission = driver.executor.readmit("api-designer", "x", "x", params).unwrap();
-    assert_eq!(admission.params, json!({}));
+    assert_eq!(admission.params, json!({ "openapi": null, "samples": [], "example": null }));
     assert_eq!(driver.executor.readmit("nobody", "x", "x", json!({})).unwrap_err().kind, muster_core::Kind::NotFound);
 }

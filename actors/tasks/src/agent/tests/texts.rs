@@ -48,7 +48,8 @@ fn params_are_taken_from_texts() {
     for Text { agent, task, params } in &texts.text {
         let agent = agents.get(agent).unwrap_or_else(|| panic!("{agent}"));
         let required = agent.parameters.iter().filter(|parameter| parameter.default == ParameterDefault::Required);
-        let required: Vec<String> = required.map(|parameter| parameter.name.clone()).collect();
+        let sets = agent.one_of.iter().flatten().cloned();
+        let required: Vec<String> = required.map(|parameter| parameter.name.clone()).chain(sets).collect();
         let now = Millis::parse_rfc3339("2026-11-26T10:00:00Z");
         let found = fill::find(&agent.parameters, &Default::default(), &required, task, now);
         let found: Map<String, Value> = found.into_iter().map(|filled| (filled.param, filled.value)).collect();
