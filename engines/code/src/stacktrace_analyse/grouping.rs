@@ -25,7 +25,7 @@ const FOREIGN_FILES: [&str; 17] = [
     "/usr/local/go/",
 ];
 /// Name prefixes of runtimes and standard libraries.
-const FOREIGN_NAMES: [&str; 23] = [
+const FOREIGN_NAMES: [&str; 36] = [
     "java.",
     "javax.",
     "jdk.",
@@ -35,6 +35,19 @@ const FOREIGN_NAMES: [&str; 23] = [
     "scala.",
     "org.junit.",
     "org.springframework.",
+    "org.hibernate.",
+    "org.apache.",
+    "org.postgresql.",
+    "org.eclipse.jetty.",
+    "org.slf4j.",
+    "com.fasterxml.",
+    "com.google.common.",
+    "com.mysql.",
+    "com.zaxxer.",
+    "io.netty.",
+    "io.micrometer.",
+    "okhttp3.",
+    "reactor.",
     "System.",
     "Microsoft.",
     "std::",

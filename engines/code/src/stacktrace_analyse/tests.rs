@@ -73,6 +73,17 @@ fn java_with_its_cause() {
     assert_eq!(output["culprit"], "com.acme.A.io (A.java:3)");
 }
 
+/// The frames of a pool of connections are a library's: the place to look is the call of it.
+#[test]
+fn frames_of_well_known_libraries_are_not_own() {
+    let text = "java.lang.RuntimeException: no order\n\tat com.acme.Orders.place(Orders.java:114)\n\
+        Caused by: java.sql.SQLTransientConnectionException: not available\n\
+        \tat com.zaxxer.hikari.pool.HikariPool.createTimeoutException(HikariPool.java:696)\n\
+        \tat com.acme.StockDao.reserve(StockDao.java:61)\n\t... 1 more\n";
+    let output = run(text, &[]);
+    assert_eq!(output["culprit"], "com.acme.StockDao.reserve (StockDao.java:61)");
+}
+
 /// Node 20 of `new Error("outer", { cause })`, as it was printed.
 const NODE: &str = r#"/app/a.js:2
 class A { run(){ try { inner() } catch (e) { throw new Error("outer", {cause:e}) } } }

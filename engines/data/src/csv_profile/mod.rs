@@ -17,7 +17,7 @@ const MAX_COLUMNS: usize = 1_000;
 /// Maximum number of columns whose pairs are tried as keys if no single column is one.
 const MAX_PAIRED: usize = 12;
 /// Share of missing values above which a column is reported.
-const SPARSE: f64 = 0.5;
+const SPARSE: f64 = 0.05;
 
 #[derive(Input)]
 pub struct Input {

@@ -90,6 +90,11 @@ fn table_errors_are_reported() {
         assert!(warned(&output, of), "{of}: {}", output["warnings"]);
     }
     assert_eq!(output["columns"][1]["name"], "id.1");
+    // One in ten is missing; one in twenty is not worth a warning.
+    let sparse = run(json!({ "csv": format!("a,b\n{}", "1,2\n".repeat(18) + "1,\n1,\n") }));
+    assert!(warned(&sparse, "b: 2 of 20 values are missing"), "{}", sparse["warnings"]);
+    let dense = run(json!({ "csv": format!("a,b\n{}", "1,2\n".repeat(19) + "1,\n") }));
+    assert!(!warned(&dense, "missing"), "{}", dense["warnings"]);
     let headless = run(json!({ "csv": "name,age\nAda,36\nBob,41\n", "header": false }));
     assert!(warned(&headless, "looks like a header"));
 }

@@ -129,7 +129,7 @@ fn kind(root: &Value, schema: &Value, name: &str) -> Kind {
     } else if of_type("string") {
         match last.as_str() {
             "email" | "mail" => Kind::Email,
-            "phone" | "telephone" | "mobile" | "tel" => Kind::Phone,
+            "phone" | "telephone" | "mobile" | "tel" | "telefon" | "telefono" | "handy" => Kind::Phone,
             "url" | "website" | "link" => Kind::Url,
             _ => Kind::Text,
         }

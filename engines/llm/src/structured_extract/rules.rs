@@ -72,9 +72,27 @@ pub(super) fn find(source: &Source<'_>, field: &Field) -> Option<Found> {
             Kind::Email | Kind::Phone | Kind::Url => list_of(source, item),
             _ => None,
         },
+        Kind::Text if field.names.iter().flatten().any(|word| word == "address" || word == "adresse") => {
+            address(source)
+        }
         Kind::Text | Kind::Other => None,
         kind => only(source, field, kind),
     }
+}
+
+/// The only address of the text: a street with a number, and the town after it.
+fn address(source: &Source<'_>) -> Option<Found> {
+    static ADDRESS: LazyLock<Option<regex::Regex>> = LazyLock::new(|| {
+        let german = r"\p{Lu}[\p{L}-]*(?:straße|strasse|str\.|weg|platz|allee|gasse|damm|ufer)\s+\d+\s?[a-z]?";
+        let number_first = r"\d+[A-Za-z]?,?\s+(?:\p{Lu}[\p{L}'’.-]*\s+){1,4}(?:Street|St|Road|Rd|Avenue|Ave|Lane|Drive|Square|Court|Way|Boulevard|Blvd|Terrace)";
+        let number_last = r"(?:\p{Lu}[\p{L}'’.-]*\s+){1,3}(?:Street|Road|Avenue|Lane|Drive|Square|Way)\s+\d+[A-Za-z]?";
+        let romance = r"\d+,?\s+(?:rue|avenue|boulevard|place)\s+[\p{L}' ’-]{2,40}\p{L}|(?:Calle|Avenida|Via|Rua)\s+[\p{L} -]{2,40}?,?\s+\d+";
+        let town = r"(?:(?:,\s*(?:\d{4,5}\s+)?|\s+in\s+|\s+\d{4,5}\s+)\p{Lu}[\p{L}-]+)?";
+        regex::Regex::new(&format!(r"\b(?:{german}|{number_last}|{number_first}|{romance})\b{town}")).ok()
+    });
+    let mut hits = ADDRESS.iter().flat_map(|regex| regex.find_iter(source.text));
+    let hit = hits.next().filter(|_| hits.next().is_none())?;
+    Some(Found { value: json!(hit.as_str()), evidence: hit.range(), confidence: NEAR })
 }
 
 /// Reads the value of a line as the kind of a field.
@@ -145,8 +163,15 @@ fn numeric(fact: &Read, kind: &Kind, unit: Option<&'static Unit>) -> Option<Valu
         (Read::Quantity { value, unit } | Read::Duration { value, unit }, Some(wanted)) => {
             convert(*value, unit, wanted)?
         }
-        (Read::Number(value) | Read::People(value) | Read::Money { value, .. }, _)
-        | (Read::Quantity { value, .. } | Read::Duration { value, .. }, None) => *value,
+        // A sum of money or a number of people has a unit that is not the field's.
+        (Read::Number(value), _)
+        | (
+            Read::People(value)
+            | Read::Money { value, .. }
+            | Read::Quantity { value, .. }
+            | Read::Duration { value, .. },
+            None,
+        ) => *value,
         _ => return None,
     };
     match kind {

@@ -22,11 +22,37 @@ fn schema() -> Value {
     })
 }
 
+#[test]
+fn an_address_is_a_street_with_a_number_and_its_town() {
+    let schema = json!({ "type": "object", "properties": { "address": { "type": "string" } } });
+    for (text, wanted) in [
+        ("A gas smell at Lindenstrasse 14 in Bonn. 3 people inside.", json!("Lindenstrasse 14 in Bonn")),
+        ("We are on the roof at Mill Street 12, water rising.", json!("Mill Street 12")),
+        ("Fire at 221B Baker Street, London, second floor", json!("221B Baker Street, London")),
+        ("Accident, 15 rue de la Paix", json!("15 rue de la Paix")),
+        ("From Mill Street 12 to Harbour Road 3", Value::Null),
+        ("The street was flooded for 14 days.", Value::Null),
+    ] {
+        let input = json!({ "text": text, "schema": schema });
+        let output = crate::FAMILY.run(162, input, &Context::default()).unwrap();
+        assert_eq!(output["record"].get("address").cloned().unwrap_or_default(), wanted, "{text}");
+    }
+}
+
 const REPORT: &str = "On 2026-03-04 the river flooded the lower town. About 120 people were moved; the water depth is 150 cm at 59.91 N, 10.75 E. \
     No injured were seen. Severe damage at the bridge. Call +47 22 33 44 55 or mail ops@example.org.\nNeeds: blankets, water and tents\n";
 
 fn run_on(text: &str, schema: Value) -> Value {
     crate::FAMILY.run(162, json!({ "text": text, "schema": schema }), &Context::default()).unwrap()
+}
+
+#[test]
+fn a_sum_of_money_is_no_speed_and_a_number_of_people_no_length() {
+    let schema = json!({ "type": "object", "properties": {
+        "wind_kmh": { "type": "number" }, "depth_m": { "type": "number" }, "telefon": { "type": "string" } } });
+    let text = "Damage is put at CHF 120'000. Wind was 35 km/h. The depth at which 3 people stood was 80 cm. Ruf: 062 555 12 12.";
+    let output = run_on(text, schema);
+    assert_eq!(output["record"], json!({ "wind_kmh": 35, "depth_m": 0.8, "telefon": "0625551212" }), "{output}");
 }
 
 #[test]
