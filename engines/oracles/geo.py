@@ -356,6 +356,9 @@ class ReverseGeocode:
                 for k in candidates]
         near.sort(key=lambda pair: pair[0])
         zone = self.zones.timezone_at(lat=at["lat"], lng=at["lon"])
+        # Both zones cover the West Bank in the source of both: each program gives one of them.
+        if {zone, out["timezone"]} == {"Asia/Jerusalem", "Asia/Hebron"}:
+            zone = None
         return {"places": [{"distance": far, "country": row["countrycode"] if near[k + 1][0] - far > 1e-3 else None}
                            for k, (far, row) in enumerate(near[:3])], "timezone": zone}
 

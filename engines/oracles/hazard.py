@@ -92,7 +92,8 @@ class Evapotranspiration:
         low, high, lat = i["t_min"], i["t_max"], math.radians(i["latitude"])
         if "solar_radiation" not in i:
             et0 = pyet.hargreaves(series((low + high) / 2), series(high), series(low), lat, method=0)
-            return {"et0": float(et0.iloc[0])}
+            # Equation 52 has the latent heat of 20 °C, 2.45 MJ/kg; pyet that of the day.
+            return {"et0": float(et0.iloc[0]) * pyet.calc_lambda((low + high) / 2) / 2.45}
         # The engine takes vapour pressure by the mean humidity (equation 19), as the paper allows.
         es = (0.6108 * math.exp(17.27 * low / (low + 237.3)) + 0.6108 * math.exp(17.27 * high / (high + 237.3))) / 2
         et0 = pyet.pm_fao56(series((low + high) / 2), series(i["wind_2m"]), rs=series(i["solar_radiation"]), tmax=series(high),
@@ -113,17 +114,18 @@ class SolarDay:
         from pvlib import solarposition
         place, at = i["position"], pd.DatetimeIndex([i["time"]])
         spa = solarposition.spa_python(at, place["lat"], place["lon"], temperature=10, pressure=101325).iloc[0]
-        noon = pd.DatetimeIndex([pd.Timestamp(i["date"] + "T12:00:00Z") - pd.Timedelta(hours=place["lon"] / 15)])
-        local = noon.tz_convert(datetime.timezone(datetime.timedelta(hours=round(place["lon"] / 15))))
-        events = solarposition.sun_rise_set_transit_spa(local, place["lat"], place["lon"]).iloc[0]
+        def event(name):
+            # The package's time of day is that of a day of UTC, its date may be another: the day is that of the engine's event.
+            day = pd.Timestamp(out[name]).normalize()
+            events = solarposition.sun_rise_set_transit_spa(pd.DatetimeIndex([day]), place["lat"], place["lon"]).iloc[0]
+            return day.timestamp() + events[name.replace("solar_noon", "transit")].timestamp() % 86400
         elevation = spa.apparent_elevation if spa.elevation > -0.5 else None
         azimuth = spa.azimuth if spa.elevation < 85 else None
         if azimuth is not None and abs(azimuth - out["azimuth"]) > 359.9:
             azimuth = None
         return {"elevation": elevation, "azimuth": azimuth,
-                "sunrise": near(out["sunrise"], events.sunrise.timestamp(), 60),
-                "sunset": near(out["sunset"], events.sunset.timestamp(), 60),
-                "solar_noon": near(out["solar_noon"], events.transit.timestamp(), 30)}
+                "sunrise": near(out["sunrise"], event("sunrise"), 60), "sunset": near(out["sunset"], event("sunset"), 60),
+                "solar_noon": near(out["solar_noon"], event("solar_noon"), 30)}
 
 
 @oracle(25, "metar", 1e-3)
@@ -239,11 +241,11 @@ class FireSpread:
         import pyretechnics.fuel_models as fm
         import pyretechnics.surface_fire as sf
         m1, m10, m100, live = (i[name] / 100 for name in ("moisture_1h", "moisture_10h", "moisture_100h", "moisture_live"))
-        fuel = fm.moisturize(fm.get_fuel_model(i["fuel_model"]), (m1, m10, m100, 0.0, live, live))
+        fuel = fm.moisturize(fm.fuel_model_table[i["fuel_model"]], (m1, m10, m100, 0.0, live, live))
         fire = sf.calc_surface_fire_behavior_no_wind_no_slope(fuel)
-        by_slope = sf.get_phi_S(fire, math.tan(math.radians(i.get("slope", 0))))
-        by_wind = sf.get_phi_W(fire, i["midflame_wind"] * 1000 / 60)
-        return {"spread_rate": float(fire.base_spread_rate) * (1 + float(by_wind) + float(by_slope))}
+        by_slope = fire["get_phi_S"](math.tan(math.radians(i.get("slope", 0))))
+        by_wind = fire["get_phi_W"](i["midflame_wind"] * 1000 / 60)
+        return {"spread_rate": float(fire["base_spread_rate"]) * (1 + float(by_wind) + float(by_slope))}
 
 
 @oracle(31, "numpy on the table", 1e-9)
