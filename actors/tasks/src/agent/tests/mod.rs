@@ -9,6 +9,7 @@ mod plans;
 mod prose;
 mod redirects;
 mod references;
+mod results;
 mod scenarios;
 mod texts;
 mod validation;

@@ -103,6 +103,17 @@ fn references_work_within_literals() {
     assert_eq!(Binding::parse(&json!([1, "x"])), Ok(Binding::Literal(json!([1, "x"]))));
 }
 
+#[test]
+fn a_record_of_values_that_are_all_absent_is_absent() {
+    let binding = Binding::parse(&json!({ "public_key": "$params.key", "signature": "$params.signature" })).unwrap();
+    let value = |params: Value| {
+        let params = params.as_object().unwrap().clone();
+        binding.value(&Scope { task: "t", now: String::new(), params: &params, outputs: HashMap::new() })
+    };
+    assert_eq!(value(json!({ "key": null })), Value::Null);
+    assert_eq!(value(json!({ "key": "k" })), json!({ "public_key": "k", "signature": null }));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
