@@ -59,6 +59,8 @@ enum ValueFormat {
     Count,
     /// Minutes, as hours and minutes.
     Hours,
+    /// An angle as a bearing from 0 to 360 degrees.
+    Bearing,
 }
 
 /// The catalogue's row of a sentence.
@@ -219,9 +221,10 @@ fn parts(say: &str, resolve: &mut Resolve<'_>) -> Result<Vec<AdvicePart>, String
             "%" => ValueFormat::Percent,
             "count" => ValueFormat::Count,
             "h" => ValueFormat::Hours,
+            "az" => ValueFormat::Bearing,
             digits => {
                 let known = digits.parse().ok().filter(|digits| *digits <= 6).map(ValueFormat::Decimals);
-                known.ok_or_else(|| format!("{say:?}: {digits:?} is none of %, count, h, 0 to 6"))?
+                known.ok_or_else(|| format!("{say:?}: {digits:?} is none of %, count, h, az, 0 to 6"))?
             }
         };
         parts.push(AdvicePart::Text(before.to_owned()));
@@ -258,6 +261,7 @@ fn written(value: &Value, unit: &str, format: ValueFormat) -> String {
             match format {
                 ValueFormat::Percent => percent(number),
                 ValueFormat::Hours => hours(number),
+                ValueFormat::Bearing => format!("{:.0}°", number.rem_euclid(360.0)),
                 ValueFormat::Decimals(digits) => {
                     format!("{number:.digits$} {}", markdown::shown_unit(unit)).trim_end().to_owned()
                 }
@@ -333,6 +337,7 @@ mod tests {
             ("{$steps.storm.share|%}", json!({ "share": 0.0042 }), "0.42 %"),
             ("{$steps.storm.share|%}", json!({ "share": 0.9999999 }), "100 %"),
             ("{$steps.storm.wait|h}", json!({ "wait": 134.6 }), "2 h 15 min"),
+            ("{$steps.storm.wait|az}", json!({ "wait": -43.4 }), "317°"),
             ("{$steps.storm.wait|1}", json!({ "wait": 134.66 }), "134.7 min"),
             ("{$steps.storm.ids|count} of them", json!({ "ids": ["a", "b"] }), "2 of them"),
             ("{$steps.storm.state}", json!({ "state": "clear" }), "clear min"),

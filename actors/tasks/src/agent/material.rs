@@ -145,6 +145,7 @@ impl<'a> Material<'a> {
             let grave = items.iter().filter(|item| matches!(text(item, "severity").as_str(), "critical" | "high"));
             for item in grave.take(MAX_FINDINGS) {
                 let (place, message) = (text(item, "location"), text(item, "message"));
+                let place = if place.is_empty() { text(item, "header") } else { place };
                 let place = if place.is_empty() { String::new() } else { format!(" at {place}") };
                 if !message.is_empty() {
                     steps.push(format!("Look into the {} finding{place}: {message}", text(item, "severity")));
@@ -158,8 +159,20 @@ impl<'a> Material<'a> {
             if let Some((step, rest)) = skipped.split_once(": $params.")
                 && let Some(name) = rest.strip_suffix(" is empty")
             {
-                let wanted = needs::named(agent, name).unwrap_or_else(|| format!("`{name}`"));
-                steps.push(format!("Give {wanted} to have the step {step} as well"));
+                // The agent's data says it better, or it was said.
+                let named = format!("`{name}`");
+                if steps.iter().any(|step| step.contains(&named)) {
+                    continue;
+                }
+                let wanted = needs::for_report(agent, name).unwrap_or_else(|| format!("`{name}`"));
+                let engine = agent.plan.iter().find(|planned| step.starts_with(&format!("{} (", planned.name)));
+                // It ran on other inputs: the agent's own sentences say what more it may do.
+                let is_done = |id: &str| self.uses.iter().any(|used| used.engine_step.engine == id);
+                if engine.is_some_and(|planned| is_done(planned.engine.id)) {
+                    continue;
+                }
+                let what = engine.map_or(step, |planned| planned.engine.name);
+                steps.push(format!("Give {wanted} to have this as well: {what}"));
             }
         }
         steps.truncate(MAX_NEXT_STEPS);
@@ -193,7 +206,7 @@ impl<'a> Material<'a> {
                 Head::Step { name, .. } => {
                     let step = progress.outputs.iter().find(|(step, _)| step.name == *name);
                     let Some((_, engine_step)) = step.filter(|(_, done)| done.error.is_none()) else { continue };
-                    engine_step.label()
+                    source_of(agent, name, &engine_step.label())
                 }
                 Head::Param(_) => "params".to_owned(),
                 Head::Task | Head::Now => "the task".to_owned(),
@@ -207,7 +220,8 @@ impl<'a> Material<'a> {
                 unit: section.unit.clone(),
             });
         }
-        let said = |rows: &[Advice]| rows.iter().filter_map(|advice| advice.text(&scope)).take(MAX_NEXT_STEPS).collect();
+        let said =
+            |rows: &[Advice]| rows.iter().filter_map(|advice| advice.text(&scope)).take(MAX_NEXT_STEPS).collect();
         material.key_points = said(&agent.key_points);
         material.advised = said(&agent.next_steps);
         let skipped = progress.skipped.iter();
@@ -290,6 +304,26 @@ impl<'a> Material<'a> {
         }
         labels
     }
+}
+
+/// Names the engines of a step's values: of a program of the plan those that it arranges.
+fn source_of(agent: &Agent, name: &str, label: &str) -> String {
+    let planned = |name: &str| agent.plan.iter().find(|step| step.name == name);
+    let Some(program) = planned(name).filter(|step| step.engine.id == "json-transform") else {
+        return label.to_owned();
+    };
+    let mut sources: Vec<String> = Vec::new();
+    for reference in program.bind.iter().flat_map(|(_, binding)| binding.references()) {
+        if let Head::Step { name, .. } = &reference.head
+            && let Some(step) = planned(name)
+        {
+            let source = format!("q{} {}", step.engine.number, step.engine.id);
+            if !sources.contains(&source) {
+                sources.push(source);
+            }
+        }
+    }
+    if sources.is_empty() { label.to_owned() } else { format!("{}, arranged by {label}", sources.join(", ")) }
 }
 
 /// The outputs of an engine as a record.

@@ -1,6 +1,6 @@
 //! What an agent still needs, for people: name, unit, range and an example.
 
-use muster_engines::grammar::Type;
+use muster_engines::grammar::{Member, Prim, Type};
 use serde_json::Value;
 
 use super::agents::Agent;
@@ -11,6 +11,8 @@ use super::reference::Head;
 
 /// Maximum size of an example, in bytes.
 const MAX_EXAMPLE: usize = 200;
+/// Most keys of a map that are named.
+const MAX_KEYS: usize = 8;
 
 /// Describes missing params, and how to give them.
 pub(super) fn describe(agent: &Agent, missing: &[String]) -> String {
@@ -31,6 +33,31 @@ pub(super) fn describe(agent: &Agent, missing: &[String]) -> String {
 /// Describes a parameter by its name.
 pub(super) fn named(agent: &Agent, name: &str) -> Option<String> {
     agent.parameters.iter().find(|parameter| parameter.name == name).map(|parameter| one(agent, parameter))
+}
+
+/// Describes a parameter for a report, where records are rows and columns.
+pub(super) fn for_report(agent: &Agent, name: &str) -> Option<String> {
+    let parameter = agent.parameters.iter().find(|parameter| parameter.name == name)?;
+    let columns = |members: &[Member]| {
+        let names: Vec<&str> = members.iter().filter(|member| !member.optional).map(|member| member.name.as_str()).collect();
+        names.join(", ")
+    };
+    Some(match &parameter.kind {
+        Type::Record(members) => format!("`{name}` (with {})", columns(members)),
+        Type::Array(item) => match &**item {
+            Type::Record(members) => format!("`{name}` (rows with {})", columns(members)),
+            _ => one(agent, parameter).replacen(name, &format!("`{name}`"), 1),
+        },
+        Type::Map(_) => match example(agent, parameter) {
+            Some(Value::Object(entries)) => {
+                let keys: Vec<&str> = entries.keys().map(String::as_str).take(MAX_KEYS).collect();
+                format!("`{name}` (values by name, such as {})", keys.join(", "))
+            }
+            _ => format!("`{name}` (values by name)"),
+        },
+        Type::Prim(Prim::Bytes) => format!("`{name}` (a file)"),
+        _ => one(agent, parameter).replacen(name, &format!("`{name}`"), 1),
+    })
 }
 
 fn one(agent: &Agent, parameter: &Parameter) -> String {

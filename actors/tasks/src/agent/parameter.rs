@@ -7,7 +7,7 @@ use muster_engines::{Problem, ProblemKind};
 use serde_json::{Map, Value, json};
 
 use super::binding::Binding;
-use super::files;
+use super::{files, fill};
 use super::reference::{Head, Reference, Scope, is_name};
 use muster_core::FieldError;
 
@@ -229,7 +229,11 @@ pub(super) fn complete(parameters: &[Parameter], accepted: &mut Accepted, task: 
             continue;
         }
         let scope = Scope { task, now: now.to_owned(), params: &accepted.params, outputs: Default::default() };
-        let value = binding.value(&scope);
+        let whole_task = matches!(binding, Binding::Reference(Reference { head: Head::Task, hops }) if hops.is_empty());
+        let value = match whole_task {
+            true => fill::remainder(parameters, &parameter.name, task).into(),
+            false => binding.value(&scope),
+        };
         if value.is_null() || !problems_of(parameter, &value).is_empty() {
             accepted.missing.push(parameter.name.clone());
             continue;

@@ -17,30 +17,82 @@ use crate::agent::parameter::{Parameter, Phrase};
 
 /// Words before a phrase that deny it.
 const DENIALS: &[&str] = &[
-    "no", "not", "non", "without", "denies", "denied", "deny", "never", "nil", "neither", "nor", "negative for",
-    "absence of", "free of", "isn't", "wasn't", "doesn't", "hasn't",
+    "no",
+    "not",
+    "non",
+    "without",
+    "denies",
+    "denied",
+    "deny",
+    "never",
+    "nil",
+    "neither",
+    "nor",
+    "negative for",
+    "absence of",
+    "free of",
+    "isn't",
+    "wasn't",
+    "doesn't",
+    "hasn't",
 ];
 /// Words after which a denial no longer holds.
 const ENDS: &[&str] = &["but", "however", "although", "though", "except", "has", "had", "with", "is", "was", "then"];
+/// Words with which another thing begins.
+const DETERMINERS: &[&str] = &["a", "an", "the", "his", "her", "their", "this"];
 /// Words with which a clause does not state anything of the case.
 const UNCERTAIN: &[&str] = &[
-    "if", "whether", "possible", "possibly", "query", "unless", "should", "suspected", "rule out", "risk of", "father",
-    "mother", "brother", "sister", "uncle", "aunt", "grandfather", "grandmother", "wife", "husband", "family",
-    "unknown", "unclear", "not known", "not sure",
+    "if",
+    "whether",
+    "possible",
+    "possibly",
+    "query",
+    "unless",
+    "should",
+    "suspected",
+    "rule out",
+    "risk of",
+    "father",
+    "mother",
+    "brother",
+    "sister",
+    "uncle",
+    "aunt",
+    "grandfather",
+    "grandmother",
+    "wife",
+    "husband",
+    "family",
+    "unknown",
+    "unclear",
+    "not known",
+    "not sure",
 ];
 /// What denies a phrase after it.
 const DENIED_AFTER: &[&str] = &[
-    ": no", "= no", " no", ": none", ": false", " false", " absent", ": absent", " negative", ": negative",
-    " ruled out", " excluded", " denied",
+    ": no",
+    "= no",
+    " no",
+    ": none",
+    ": false",
+    " false",
+    " absent",
+    ": absent",
+    " negative",
+    ": negative",
+    " ruled out",
+    " excluded",
+    " denied",
 ];
 /// Most mentions of one phrase that are looked at.
 const MAX_MENTIONS: usize = 32;
 
 /// What a mention says.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 enum Mention {
     Stated,
-    Denied,
+    /// With the place of the phrase and of what denies it.
+    Denied(Range<usize>),
     Unclear,
 }
 
@@ -52,6 +104,7 @@ pub(super) fn fill(search: &mut Search<'_>, prose: &Prose) {
         }
         let found = match &parameter.kind {
             Type::Map(item) => map(parameter, item, prose),
+            Type::Record(_) => map(parameter, &Type::Prim(Prim::Any), prose),
             kind => scalar(parameter, kind, prose),
         };
         if let Some((value, span)) = found {
@@ -64,11 +117,14 @@ pub(super) fn fill(search: &mut Search<'_>, prose: &Prose) {
 fn scalar(parameter: &Parameter, kind: &Type, prose: &Prose) -> Option<(Value, Range<usize>)> {
     let is_boolean = *kind == Type::Prim(Prim::Boolean);
     let mut found: Option<(Value, Range<usize>)> = None;
-    for (phrase, span) in mentions(&parameter.phrases, prose) {
+    for (phrase, mut span) in mentions(&parameter.phrases, prose) {
         let value = match (mention(prose, &span), phrase.value.as_bool().filter(|_| is_boolean)) {
             (Mention::Stated, _) => phrase.value.clone(),
-            (Mention::Denied, Some(said)) => Value::Bool(!said),
-            (Mention::Denied, None) => continue,
+            (Mention::Denied(whole), Some(said)) => {
+                span = whole;
+                Value::Bool(!said)
+            }
+            (Mention::Denied(_), None) => continue,
             (Mention::Unclear, _) => return None,
         };
         match &found {
@@ -87,8 +143,11 @@ fn map(parameter: &Parameter, item: &Type, prose: &Prose) -> Option<(Value, Rang
     let mut values: BTreeMap<&str, Option<Value>> = BTreeMap::new();
     let mut whole: Option<Range<usize>> = None;
     for (phrase, span) in mentions(&parameter.phrases, prose) {
-        let Some(key) = phrase.value.as_str() else { continue };
-        let number = prose.number_beside(&span, key).filter(|_| numbers);
+        let Some(said) = phrase.value.as_str() else { continue };
+        // "thirst:eager": the word of a key.
+        let (key, word) = said.split_once(':').map_or((said, None), |(key, word)| (key, Some(word)));
+        let counts = numbers && word.is_none() && (phrase.is_number || *item != Type::Prim(Prim::Any));
+        let number = prose.number_beside(&span, key).filter(|_| counts);
         let value = match (number, mention(prose, &span)) {
             (Some((number, _)), _) if *item == Type::Prim(Prim::Integer) && number.as_i64().is_none() => continue,
             (Some((number, at)), _) => {
@@ -98,9 +157,10 @@ fn map(parameter: &Parameter, item: &Type, prose: &Prose) -> Option<(Value, Rang
             }
             (None, _) if !booleans || phrase.is_number => continue,
             (None, Mention::Unclear) => None,
+            (None, Mention::Denied(_)) if word.is_some() => continue,
             (None, said) => {
                 whole = Some(whole.map_or(span.clone(), |whole| whole.start.min(span.start)..whole.end.max(span.end)));
-                Some(Value::Bool(said == Mention::Stated))
+                Some(word.map_or(Value::Bool(said == Mention::Stated), Value::from))
             }
         };
         // Two values of one key are none.
@@ -142,17 +202,26 @@ fn mention(prose: &Prose, span: &Range<usize>) -> Mention {
     let after = text.get(span.end..clause.end).unwrap_or_default();
     let is_word = |rest: &str| !rest.starts_with(char::is_alphanumeric);
     if DENIED_AFTER.iter().any(|denial| after.strip_prefix(*denial).is_some_and(is_word)) {
-        return Mention::Denied;
+        let end = after.find(|c: char| !c.is_alphanumeric() && !matches!(c, ' ' | ':' | '='));
+        return Mention::Denied(span.start..end.map_or(clause.end, |at| span.end + at));
     }
     let last = |words: &[&str]| words.iter().flat_map(|word| occurrences(before, word)).map(|at| at.end).max();
     let Some(denial) = last(DENIALS) else { return Mention::Stated };
     let between = before.get(denial..).unwrap_or_default();
-    if ENDS.iter().any(|word| occurrences(between, word).next().is_some()) {
+    // "no cancer, an 18 mm nodule": another statement begins.
+    let rest = between.split_once(',').map_or("", |(_, rest)| rest);
+    let begins = DETERMINERS.iter().any(|word| occurrences(rest, word).next().is_some())
+        || rest.split_whitespace().any(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    if begins || ENDS.iter().any(|word| occurrences(between, word).next().is_some()) {
         return Mention::Stated;
     }
     // "no fever, diabetes" has two readings, "no fever, cough or diabetes" one.
     let listed = |text: &str| [" or ", " nor ", "/"].iter().any(|link| text.contains(link));
-    if between.contains(',') && !listed(between) && !listed(after) { Mention::Unclear } else { Mention::Denied }
+    if between.contains(',') && !listed(between) && !listed(after) {
+        return Mention::Unclear;
+    }
+    let start = before.get(..denial).and_then(|text| text.rfind(char::is_whitespace)).map_or(0, |at| at + 1);
+    Mention::Denied(clause.start + start..span.end)
 }
 
 /// The part of a sentence around a place.
@@ -178,7 +247,7 @@ impl Phrase {
         let (said, phrase) = word.split_once('=')?;
         let wrong = || format!("{word:?}: {said} is not a value of it");
         let value = match kind {
-            Type::Map(_) => Some(Value::from(said)),
+            Type::Map(_) | Type::Record(_) => Some(Value::from(said)),
             Type::Enum(words) => words.iter().find(|word| *word == said).map(|word| Value::from(word.as_str())),
             Type::Prim(Prim::String) => Some(Value::from(said)),
             Type::Prim(Prim::Boolean) => said.parse::<bool>().ok().map(Value::from),

@@ -170,6 +170,45 @@ fn a_parameter_with_a_default_is_read_only_where_it_is_named() {
 }
 
 #[test]
+fn the_value_before_a_name_counts_where_that_after_it_is_of_another_kind() {
+    let people = [("occupants:integer:required", "")];
+    assert_eq!(with_units(&people, "A gym for 350 occupants, 31 °C"), json!({ "occupants": 350 }));
+    let days = [("people:integer:required", ""), ("days:integer:7", "d")];
+    assert_eq!(with_units(&days, "410 people for 10 days"), json!({ "people": 410, "days": 10 }));
+    let climate = ["climate:enum(warm|cold|temperate):\"temperate\""];
+    assert_eq!(filled(&climate, "They stay in a cold climate.").params["climate"], "cold");
+    assert_eq!(filled(&climate, "It is not a cold country.").params["climate"], "temperate");
+}
+
+#[test]
+fn a_position_is_a_point_where_a_shape_is_asked_for() {
+    let point = json!({ "type": "Point", "coordinates": [9.7, 46.1] });
+    assert_eq!(filled(&["zone:geometry:required"], "The dam at 46.1000, 9.7000 fails").params["zone"], point);
+    let two = ["zone:geometry:required", "site:latlon:required"];
+    assert_eq!(filled(&two, "At 46.1000, 9.7000").missing, ["zone"], "a position is rather a position");
+}
+
+#[test]
+fn columns_of_numbers_are_a_map_where_a_record_has_one() {
+    let options = "options:array<{id=string,values=map<number>}>:required";
+    let criteria = "criteria:array<{id=string,weight?=number,benefit=boolean}>:required";
+    let task = "| id | km | hours |\n|---|---|---|\n| north | 120 | 4 |\n| coast | 180 | |\n\nCriteria\n\n\
+                | id | weight | benefit |\n|---|---|---|\n| km | 0.4 | no |\n| hours | 0.6 | no |\n";
+    let params = filled(&[options, criteria], task).params;
+    let wanted = json!([{ "id": "north", "values": { "km": 120.0, "hours": 4.0 } }, { "id": "coast", "values": { "km": 180.0 } }]);
+    assert_eq!(params["options"], wanted);
+    assert_eq!(params["criteria"][1], json!({ "id": "hours", "weight": 0.6, "benefit": false }));
+    assert_eq!(filled(&[options], "| id | name |\n|---|---|\n| a | x |\n").missing, ["options"], "no numbers");
+}
+
+#[test]
+fn a_unit_in_brackets_stands_before_a_list() {
+    let residuals = ["residuals:array<number>:[]"];
+    assert_eq!(filled(&residuals, "Residuals (mg/L): 0.4, 0.1, 0.5").params["residuals"], json!([0.4, 0.1, 0.5]));
+    assert_eq!(filled(&residuals, "Numbers (mg/L): 0.4, 0.1, 0.5").params["residuals"], json!([]));
+}
+
+#[test]
 fn hostile_texts_end_soon() {
     let parameters =
         ["a:number:required", "b:array<{id=string,text=string}>:required", "c:date:required", "a_b:string:null"];
@@ -234,20 +273,34 @@ fn phrases_give_words_of_an_enum_numbers_and_maps() {
     assert_eq!(ais("AIS head 4, chest 3"), json!({ "head": 4, "chest": 3 }));
     assert_eq!(ais("Pain in the chest and head"), Value::Null);
     let wells = |task| {
-        said("criteria:map<boolean>:{}", &["immobilised=bed rest", "malignancy=cancer", "haemoptysis=haemoptysis"], task)
+        said(
+            "criteria:map<boolean>:{}",
+            &["immobilised=bed rest", "malignancy=cancer", "haemoptysis=haemoptysis"],
+            task,
+        )
     };
     assert_eq!(
         wells("Bed rest after surgery; no haemoptysis or cancer"),
         json!({ "immobilised": true, "haemoptysis": false, "malignancy": false })
     );
-    let nodule = |task| {
-        said("features:map<any>:{}", &["diameter_mm=nodule#", "spiculated=spiculated", "age=aged#"], task)
-    };
+    let nodule =
+        |task| said("features:map<any>:{}", &["diameter_mm=nodule#", "spiculated=spiculated", "age=aged#"], task);
     assert_eq!(
         nodule("A 1.5 cm nodule, spiculated, in a woman aged 65"),
         json!({ "diameter_mm": 15, "spiculated": true, "age": 65 })
     );
+    assert_eq!(
+        nodule("No cancer, an 18 mm nodule, spiculated 3 times in the notes"),
+        json!({ "diameter_mm": 18, "spiculated": true }),
+        "a denial ends where another thing begins, and a number is not what is stated"
+    );
     assert_eq!(nodule("A nodule."), Value::Null, "a number is needed");
+    let signs = |task| {
+        let words = ["eyes:sunken=sunken eyes", "thirst:eager=drinks eagerly", "thirst:unable=unable to drink"];
+        said("signs:{eyes=enum(normal|sunken),thirst=enum(eager|unable)}:null", &words, task)
+    };
+    assert_eq!(signs("Sunken eyes, drinks eagerly"), json!({ "eyes": "sunken", "thirst": "eager" }));
+    assert_eq!(signs("Sunken eyes, not unable to drink"), Value::Null, "a record lacks a member");
 }
 
 #[test]
@@ -274,4 +327,74 @@ fn amounts_of_an_analyte_are_converted_to_its_mass() {
     }
     assert_eq!(with_units(&[("sodium:number:required", "mg/dL")], "sodium 140 mmol/L"), json!({}), "no molar mass");
     assert_eq!(with_units(&[("wbc:number:required", "1e9/L")], "WBC 14.2 x10^9/L"), json!({ "wbc": 14.2 }));
+}
+
+#[test]
+fn texts_that_show_what_they_are_need_no_line_of_their_own() {
+    let digest = "615c46b39130a04a08da04163542ce7ce1164fa4b35408efb43aac0a8a9f7ae5";
+    let task = format!("Check it. SHA-256: {digest}. Cron: 0 4 * * 1-5, please.");
+    assert_eq!(said("expected_sha256:string:null", &["sha-256"], &task), json!(digest));
+    assert_eq!(said("deadline_cron:string:null", &[], &task), json!("0 4 * * 1-5"));
+    for task in ["Call 1 2 3 4 5", "1 2 3 * 5 6", "Rate: 3 * 4"] {
+        assert_eq!(said("deadline_cron:string:null", &[], task), Value::Null, "{task}");
+    }
+    let found = with_units(&[("payload_bytes:integer:20", "bytes")], "We send payload bytes 51 bytes");
+    assert_eq!(found["payload_bytes"], 51);
+    let mut payload = Parameter::parse("payload_bytes:integer:20").unwrap();
+    payload.unit = "bytes".to_owned();
+    payload.add_words(&["payload".to_owned()]).unwrap();
+    let parameters = [payload];
+    let mut accepted = accept(&parameters, Value::Null);
+    from_text(&parameters, &mut accepted, "A payload of 51 bytes, 3 times an hour", None);
+    assert_eq!(accepted.params["payload_bytes"], 51);
+}
+
+#[test]
+fn a_table_or_list_is_taken_for_a_parameter_with_a_default_only_under_its_name() {
+    let parameters = ["demand:array<{id=string,weight=number}>:required", "roads:array<{from=string,to=string}>:null"];
+    let demand = "Demand\n\n```csv\nid,weight\na,2\n```\n";
+    let roads = "```csv\nfrom,to\na,b\n```\n";
+    let wanted = json!({ "demand": [{ "id": "a", "weight": 2.0 }], "roads": [{ "from": "a", "to": "b" }] });
+    let params = filled(&parameters, &format!("{demand}\nRoads:\n\n{roads}")).params;
+    assert_eq!(Value::Object(params), wanted);
+    assert_eq!(filled(&parameters, &format!("{demand}\nStreets:\n\n{roads}")).params["roads"], Value::Null);
+    let lines = ["lines:array<string>:[]"];
+    assert_eq!(filled(&lines, "What is new?\n\nLines:\n```log\na b\nc\n```\n").params["lines"], json!(["a b", "c"]));
+    assert_eq!(filled(&lines, "What is new?\n\nLines:\n- a\n- c\n").params["lines"], json!(["a", "c"]));
+    assert_eq!(filled(&lines, "What is new?\n\n```log\na b\nc\n```\n").params["lines"], json!([]));
+}
+
+#[test]
+fn a_percentage_is_a_share_where_one_is_wanted() {
+    let rate = |most: Option<f64>, task: &str| {
+        let mut parameter = Parameter::parse("discount_rate:number:0.04").unwrap();
+        parameter.range.most = most;
+        let parameters = [parameter];
+        let mut accepted = accept(&parameters, Value::Null);
+        from_text(&parameters, &mut accepted, task, None);
+        accepted.params["discount_rate"].clone()
+    };
+    assert_eq!(rate(Some(1.0), "Discount rate: 7 %"), json!(0.07));
+    assert_eq!(rate(Some(1.0), "Discount rate: 0.07"), json!(0.07));
+    assert_eq!(rate(None, "Discount rate: 7 %"), json!(0.04), "it may be any number");
+}
+
+#[test]
+fn a_text_from_the_instruction_is_without_what_other_params_took() {
+    let claim = ["claim:string:\"$task\"", "sources:array<{id=string,text=string}>:required"];
+    let claim: Vec<Parameter> = claim.iter().map(|text| Parameter::parse(text).unwrap()).collect();
+    let task = "Bleach cures cholera.\n\nSources:\n- Never drink bleach.\n- Use rehydration solution.\n";
+    assert_eq!(remainder(&claim, "claim", task), "Bleach cures cholera.");
+    let task = "Bleach cures cholera.\n\n```sources\n[{\"id\": \"a\", \"text\": \"Never.\"}]\n```\nPlease check.";
+    assert_eq!(remainder(&claim, "claim", task), "Bleach cures cholera.\n\nPlease check.");
+    let mut to = Parameter::parse("to:string:required").unwrap();
+    to.add_words(&["fr=to French".to_owned()]).unwrap();
+    let parameters = [Parameter::parse("text:string:\"$task\"").unwrap(), to];
+    for (task, wanted) in [
+        ("Translate to French: Evacuate now. Call 112.", "Evacuate now. Call 112."),
+        ("Evacuate now, he said to French tourists.", "Evacuate now, he said to French tourists."),
+        ("to: fr", "to: fr"),
+    ] {
+        assert_eq!(remainder(&parameters, "text", task), wanted);
+    }
 }
