@@ -10,6 +10,8 @@ use crate::hex;
 pub struct Input {
     operation: Operation,
     leaves: Vec<Bytes>,
+    /// Leaves that are texts, in place of `leaves`.
+    lines: Vec<String>,
     index: Option<usize>,
     old_size: Option<usize>,
     proof: Vec<String>,
@@ -42,10 +44,14 @@ const MAX_LEAVES: usize = 100_000;
 const MAX_PROOF: usize = 64;
 
 pub fn run(input: Input, _: &Context) -> Result<Output, Failure> {
-    if input.leaves.len() > MAX_LEAVES || input.proof.len() > MAX_PROOF {
+    if input.leaves.len().max(input.lines.len()) > MAX_LEAVES || input.proof.len() > MAX_PROOF {
         return Err(Failure::too_large(format!("at most {MAX_LEAVES} leaves and {MAX_PROOF} hashes of a proof")));
     }
-    let hashes: Vec<Hash> = input.leaves.iter().map(|leaf| leaf_hash(&leaf.0)).collect();
+    if !input.leaves.is_empty() && !input.lines.is_empty() {
+        return Err(Failure::invalid(&["lines"], "are in place of leaves: give one of them"));
+    }
+    let of_lines = input.lines.iter().map(|line| leaf_hash(line.as_bytes()));
+    let hashes: Vec<Hash> = input.leaves.iter().map(|leaf| leaf_hash(&leaf.0)).chain(of_lines).collect();
     let (root, size) = (tree(&hashes), hashes.len());
     let (proof, valid) = match input.operation {
         Operation::Root => (None, None),

@@ -6,6 +6,8 @@ use crate::formats::{Feature, csv, geojson, gpx, kml, sorted, wkt, xml};
 
 const MAX_BYTES: usize = 8 << 20;
 const MAX_FEATURES: usize = 50_000;
+/// Most features that are also an output.
+const MAX_INLINE: usize = 5_000;
 
 /// A format.
 #[derive(Words, Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +54,7 @@ pub struct Input {
 pub struct Output {
     content: String,
     features: usize,
+    geojson: Option<Value>,
     warnings: Vec<String>,
 }
 
@@ -87,6 +90,12 @@ pub fn run(input: Input, _: &Context) -> Result<Output, Failure> {
             _ => Feature { properties: Map::new(), ..feature },
         })
         .collect();
+    let geojson = if features.len() <= MAX_INLINE {
+        Some(geojson::collection(&features))
+    } else {
+        warnings.push(format!("geojson is left out: more than {MAX_INLINE} features; convert to it for its text"));
+        None
+    };
     let content = match input.to {
         WrittenFormat::Geojson => geojson::write(&features),
         WrittenFormat::Wkt => wkt::write(&features, &mut warnings),
@@ -94,7 +103,7 @@ pub fn run(input: Input, _: &Context) -> Result<Output, Failure> {
         WrittenFormat::Gpx => gpx::write(&features, &mut warnings),
         WrittenFormat::Csv => csv::write(&features, &mut warnings),
     };
-    Ok(Output { content: content.map_err(refused)?, features: features.len(), warnings })
+    Ok(Output { content: content.map_err(refused)?, features: features.len(), geojson, warnings })
 }
 
 fn recognised(content: &str) -> ReadFormat {

@@ -13,7 +13,8 @@ use crate::support::unreviewed;
 static CONSTANTS: LazyLock<Option<Constants>> =
     LazyLock::new(|| Constants::parse(data::CANCER_MODELS, data::BCRAT).ok());
 
-/// Names of the features of each model; a name that is none of them is refused, lest a finding be lost.
+/// Names of the features of each model. A name that is none of them is refused, lest a finding be lost; one of another
+/// model is not used, with a warning.
 const MAYO: &[&str] = &["age", "smoker", "cancer_history", "diameter_mm", "spiculated", "upper_lobe"];
 const BROCK: &[&str] = &[
     "age",
@@ -86,14 +87,19 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         Model::Dermoscopy => DERMOSCOPY,
         Model::Ovary => OVARY,
     };
+    let of_others: Vec<&str> = input.features.keys().map(String::as_str).filter(|name| !names.contains(name)).collect();
     for (name, value) in &input.features {
-        if !names.contains(&name.as_str()) {
+        let of_another = [MAYO, BROCK, PLCO, DERMOSCOPY, OVARY].iter().any(|names| names.contains(&name.as_str()));
+        if !names.contains(&name.as_str()) && !of_another {
             let text = format!("is no feature of {}; features are {}", input.model.word(), names.join(", "));
             return Err(Failure::invalid(&["features", name.as_str()], text));
         }
         if value.is_array() || value.is_object() {
             return Err(Failure::invalid(&["features", name.as_str()], "must be a number, true, false or a word"));
         }
+    }
+    if !of_others.is_empty() {
+        cx.warn(format!("not_used: {} has no {}", input.model.word(), of_others.join(", ")));
     }
     let constants = CONSTANTS.as_ref().ok_or_else(|| Failure::internal("the constants are not well formed"))?;
     let features = Features::from_json(&input.features);

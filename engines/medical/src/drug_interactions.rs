@@ -251,7 +251,7 @@ fn warnings(
     if let (Some(egfr), Some(drug)) = (egfr, taken.iter().find(|drug| drug.is("metformin")))
         && egfr < 30.0
     {
-        let reason = format!("contraindicated below an eGFR of 30 mL/min/1.73m2; it is {egfr}");
+        let reason = format!("contraindicated below an eGFR of 30 mL/min/1.73m2; it is {egfr:.1}");
         found.push(Warning { drug: drug.name.to_owned(), reason, source: "FDA drug safety communication, 2016" });
     }
     found

@@ -41,6 +41,11 @@ fn feature(value: &Value) -> Result<Feature, String> {
 }
 
 pub(crate) fn write(features: &[Feature]) -> Result<String, String> {
+    Ok(collection(features).to_string())
+}
+
+/// Returns a FeatureCollection.
+pub(crate) fn collection(features: &[Feature]) -> Value {
     let features: Vec<Value> = features
         .iter()
         .map(|feature| {
@@ -48,5 +53,5 @@ pub(crate) fn write(features: &[Feature]) -> Result<String, String> {
             json!({ "geometry": geometry, "properties": feature.properties, "type": "Feature" })
         })
         .collect();
-    Ok(json!({ "features": features, "type": "FeatureCollection" }).to_string())
+    json!({ "features": features, "type": "FeatureCollection" })
 }

@@ -19,6 +19,23 @@ const MAX_SENTENCES: usize = 5_000;
 /// Score from which a claim is supported, and share of its words in a source from which a difference contradicts it.
 const SUPPORTED: f64 = 0.5;
 const SAME_TOPIC: f64 = 0.6;
+/// Share of the content words of a claim that a passage has if it supports the claim: another verb or adjective is
+/// another statement.
+const SAME_WORDS: f64 = 0.75;
+/// Share of its words in a source from which a word of opposite meaning contradicts a claim.
+const OPPOSITE_TOPIC: f64 = 0.45;
+/// Words of opposite meaning.
+const OPPOSITES: [(&[&str], &[&str]); 9] = [
+    (&["broken", "broke", "burst", "breached", "collapsed", "failed"], &["intact", "holds", "holding", "undamaged"]),
+    (&["open", "opened", "passable", "reopened"], &["closed", "shut", "impassable", "blocked"]),
+    (&["safe", "drinkable", "clean", "potable"], &["unsafe", "contaminated", "undrinkable", "polluted", "dangerous"]),
+    (&["rising", "rises", "increasing", "growing"], &["falling", "falls", "dropping", "decreasing", "receding"]),
+    (&["dead", "died", "killed"], &["alive", "unharmed", "survived", "unhurt"]),
+    (&["cancelled", "canceled", "lifted", "ended"], &["extended", "continues", "remains", "ongoing"]),
+    (&["confirmed", "true"], &["denied", "false", "hoax", "untrue"]),
+    (&["allowed", "permitted"], &["forbidden", "banned", "prohibited"]),
+    (&["available"], &["unavailable", "exhausted"]),
+];
 /// Parts of the score: words of the claim in the source, and likeness.
 const CONTAINED: f64 = 0.75;
 const LIKE: f64 = 0.25;
@@ -187,14 +204,31 @@ fn checked(
     let score = (CONTAINED * share + LIKE * like).clamp(0.0, 1.0);
     let denied = negated(claim) != negated(&passage.text);
     let other_number = !missing.is_empty() && !numbers(&passage.text).is_empty();
+    let stop = stop::of("en");
+    let is_content = |term: &&String| !stop.is_some_and(|stop| stop.contains(term.as_str()));
+    let content = wanted.iter().filter(is_content).count();
+    let common = wanted.intersection(&passage.terms).filter(is_content).count();
+    let same_words = common as f64 >= SAME_WORDS * content as f64;
     let status = match () {
         () if share >= SAME_TOPIC && (denied || other_number) => Status::Contradicted,
-        () if score >= SUPPORTED && missing.is_empty() && !denied => Status::Supported,
+        () if share >= OPPOSITE_TOPIC && !denied && opposite(claim, &passage.text) => Status::Contradicted,
+        () if score >= SUPPORTED && same_words && missing.is_empty() && !denied => Status::Supported,
         () => Status::Unsupported,
     };
     let source = sources.get(passage.source).map(|source| source.id.to_owned()).unwrap_or_default();
     let nearest = Some((passage.source, passage.first.clone()));
     Checked { text: claim.to_owned(), status, source, nearest, score, missing }
+}
+
+/// Whether one sentence has a word, and the other one of opposite meaning and not the word itself.
+fn opposite(claim: &str, passage: &str) -> bool {
+    let of = |text: &str| words(text).map(|(_, word)| fold(word)).collect::<BTreeSet<String>>();
+    let (claim, passage) = (of(claim), of(passage));
+    let has = |text: &BTreeSet<String>, words: &[&str]| words.iter().any(|word| text.contains(*word));
+    OPPOSITES.iter().any(|(one, other)| {
+        (has(&claim, one) && has(&passage, other) && !has(&passage, one) && !has(&claim, other))
+            || (has(&claim, other) && has(&passage, one) && !has(&passage, other) && !has(&claim, one))
+    })
 }
 
 /// Whether a sentence has an odd number of negations.

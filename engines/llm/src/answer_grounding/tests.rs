@@ -65,6 +65,26 @@ fn json_is_mended() {
     assert!(repair::json(&"{\"a\":".repeat(100_000)).is_some());
 }
 
+/// Statements about one thing that share most of their words.
+#[test]
+fn another_verb_is_another_statement_and_an_opposite_contradicts() {
+    let status = |claim: &str, source: &str| {
+        let sources = json!([{ "id": "s", "text": source }]);
+        let input = json!({ "answer": claim, "sources": sources });
+        let output = crate::FAMILY.run(163, input, &Context::default()).unwrap();
+        output["claims"][0]["status"].as_str().unwrap().to_owned()
+    };
+    for (claim, source, wanted) in [
+        ("The Oberau dam has broken.", "The Oberau dam is intact. The level is falling.", "contradicted"),
+        ("The bridge in Dernau is open.", "The bridge in Dernau is closed since Monday.", "contradicted"),
+        ("The Oberau dam was painted.", "The Oberau dam belongs to the district.", "unsupported"),
+        ("The Oberau dam is intact.", "The Oberau dam is intact. The level is falling.", "supported"),
+        ("The school in Dernau is a shelter.", "The school in Dernau serves as a shelter since Tuesday.", "supported"),
+    ] {
+        assert_eq!(status(claim, source), wanted, "{claim}");
+    }
+}
+
 proptest! {
     #[test]
     fn any_text_is_read_without_panic(text in "[\\[\\]{}:,'\"\\\\/a1 \n#*-]{0,60}") {

@@ -12,10 +12,14 @@ use muster_engine::prelude::*;
 
 /// Maximum number of reported findings; all secrets are redacted.
 const MAX_FINDINGS: usize = 500;
+/// Least number of printable characters in a row that are searched in a file that is no text, as of strings(1).
+const MIN_RUN: usize = 4;
 
 #[derive(Input)]
 pub struct Input {
     text: String,
+    /// A file that may be no text.
+    content: Option<Bytes>,
     filename: Option<String>,
     /// Known harmless values, or names of rules to skip.
     allow: Vec<String>,
@@ -36,7 +40,19 @@ struct Hit {
 }
 
 pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
-    let Input { text, filename, allow } = input;
+    let Input { text, content, filename, allow } = input;
+    if text.is_empty() && content.is_none() {
+        return Err(Failure::invalid(&["text"], "is needed, or content"));
+    }
+    if !text.is_empty() && content.is_some() {
+        return Err(Failure::invalid(&["content"], "is in place of text: one of them is searched"));
+    }
+    let (text, is_binary) = match content.map(|content| String::from_utf8(content.0)) {
+        None => (text, false),
+        Some(Ok(text)) if !text.contains('\0') => (text, false),
+        Some(Ok(text)) => (printable(text.as_bytes()), true),
+        Some(Err(bytes)) => (printable(bytes.as_bytes()), true),
+    };
     let hits = hits(&text, &allow);
     if hits.len() > MAX_FINDINGS {
         context.warn(format!("truncated: only the first {MAX_FINDINGS} of {} findings are reported", hits.len()));
@@ -45,15 +61,35 @@ pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
         rule: hit.rule.id.to_owned(),
         severity: hit.rule.severity,
         message: format!("{}: revoke it, then take it out of the text", hit.rule.name),
-        location: Some(match &filename {
-            Some(file) => format!("{file}:{}", place(&text, hit.span.start)),
-            None => place(&text, hit.span.start),
+        location: Some(match (&filename, is_binary) {
+            (Some(file), true) => format!("{file}:{:#x}", hit.span.start),
+            (None, true) => format!("offset {:#x}", hit.span.start),
+            (Some(file), false) => format!("{file}:{}", place(&text, hit.span.start)),
+            (None, false) => place(&text, hit.span.start),
         }),
         evidence: text.get(hit.span.clone()).map(hinted),
     };
     let findings: Vec<Finding> = hits.iter().take(MAX_FINDINGS).map(reported).collect();
-    let redacted = redacted(&text, &hits);
+    let redacted = if is_binary { String::new() } else { redacted(&text, &hits) };
     Ok(Output { verdict: verdict(&findings), score: score(&findings), findings, redacted })
+}
+
+/// Returns the runs of printable characters of a file, each where it stands, with line breaks in place of other bytes.
+fn printable(bytes: &[u8]) -> String {
+    let is_printable = |byte: u8| matches!(byte, b' '..=b'~' | b'\t');
+    let mut text = String::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some(&first) = rest.first() {
+        let length = rest.iter().take_while(|byte| is_printable(**byte) == is_printable(first)).count().max(1);
+        let (run, after) = rest.split_at(length);
+        if is_printable(first) && length >= MIN_RUN {
+            text.extend(run.iter().map(|byte| char::from(*byte)));
+        } else {
+            text.extend(std::iter::repeat_n('\n', length));
+        }
+        rest = after;
+    }
+    text
 }
 
 /// Returns a text without the secrets that this engine finds.

@@ -110,3 +110,22 @@ fn passwords_without_quotes_are_found() {
         assert_eq!(output["verdict"], "clear", "{text}: {output}");
     }
 }
+
+/// The example key of the AWS documentation, in a file of bytes at an offset that is known.
+#[test]
+fn a_file_that_is_no_text_is_searched_by_its_printable_runs() {
+    use base64::Engine as _;
+    let mut bytes = vec![0x7f, b'E', b'L', b'F', 0xff, 0xfe];
+    bytes.resize(0x40, 0);
+    bytes.extend_from_slice(b"aws_access_key_id = AKIAIOSFODNN7EXAMPLE");
+    bytes.push(0);
+    let content = base64::engine::general_purpose::STANDARD.encode(&bytes);
+    let of = |input| crate::FAMILY.run(141, input, &Context::default());
+    let output = of(json!({ "content": content, "filename": "fw.bin" })).unwrap();
+    assert_eq!(output["findings"][0]["rule"], "aws-access-key-id");
+    assert_eq!(output["findings"][0]["location"], "fw.bin:0x54");
+    assert_eq!(output["redacted"], "");
+    let content = base64::engine::general_purpose::STANDARD.encode([0u8, 1, 2, 255]);
+    assert_eq!(of(json!({ "content": content })).unwrap()["findings"], json!([]));
+    assert!(of(json!({})).is_err(), "nothing to search is not clear");
+}
