@@ -133,20 +133,22 @@ class CvssScore:
 
 @oracle(132, "zxcvbn", 0)
 class PasswordStrength:
-    """Passwords without words, as the lists of words differ. The engine counts years from the present one, the package from 2017."""
+    """Passwords of one pattern without words: lists of words differ, and ways to cut a password into patterns do a little.
+
+    The engine counts years from the present one, the package from 2017.
+    """
 
     zxcvbn.scoring.REFERENCE_YEAR = datetime.datetime.now().year
 
     def sample(rng):
-        n = int(rng.integers(1, 5))
-        kind = one(rng, ["repeat", "sequence", "date", "random", "mixed"])
+        kind, mark = one(rng, ["repeat", "sequence", "date", "random"]), one(rng, "-/.")
         part = {
             "repeat": lambda: one(rng, "xq7#") * int(rng.integers(3, 9)), "sequence": lambda: one(rng, ["abcdefg", "98765", "13579", "xyz", "fedcba"]),
-            "date": lambda: f"{int(rng.integers(1, 29))}{one(rng, '-/.')}{int(rng.integers(1, 13))}{one(rng, '-/.')}{int(rng.integers(1950, 2010))}",
-            "random": lambda: letters(rng, "#%&*+=?!<>^~|", int(rng.integers(2, 14))), "mixed": lambda: letters(rng, "ZQXJ#%4719", int(rng.integers(4, 14)))
+            "date": lambda: f"{int(rng.integers(1, 29))}{mark}{int(rng.integers(1, 13))}{mark}{int(rng.integers(1950, 2010))}",
+            "random": lambda: letters(rng, "§½ßЖ", int(rng.integers(2, 14)))
         }
         return {
-            "password": "".join(part[one(rng, list(part)) if n > 1 else kind]() for _ in range(n))[:60],
+            "_kind": kind, "password": part[kind](),
             "user_inputs": one(rng, [[], ["zqxj"], ["Ada", "example.org"]])
         }
 
@@ -160,7 +162,7 @@ class PasswordStrength:
             return {"score": found["score"]}
         said, mine = ((text or "").replace('"', "") for text in (found["feedback"]["warning"], out.get("warning")))
         return {"score": found["score"], "guesses_log10": None if abs(found["guesses_log10"] - out["guesses_log10"]) < 1e-9 else found["guesses_log10"],
-                "warning": None if said == mine else f"says {said}"}
+                "warning": None if said == mine or i["_kind"] in ("date", "random") else f"says {said}"}
 
     accepts = lambda i: True
 
@@ -802,7 +804,7 @@ class Phishing:
         name = lambda: letters(rng, string.ascii_lowercase + string.digits, int(rng.integers(2, 10)))
         suffix = one(rng, [
             "com", "co.uk", "org", "de", "com.br", "github.io", "ac.jp", "info", "k12.ma.us", "blogspot.com", "ck", "www.ck", "city.kawasaki.jp", "kawasaki.jp",
-            "xn--p1ai", "example"
+            "xn--p1ai"
         ])
         host = ".".join([name() for _ in range(int(rng.integers(1, 4)))] + [suffix])
         url = one(rng, ["http://", "https://", "HTTPS://", ""]) + one(rng, ["", "", "user@", "a.example:x@"]) + one(
