@@ -55,7 +55,8 @@ pub struct Output {
 
 /// Assigns teams to tasks one to one: as many as possible, then at the best total. The cost of a pair is that of the
 /// matrix (rows are teams), else the distance in kilometres times the priority of the task (1 if it has none); a team
-/// without a required skill may not have the task. Without a matrix or positions all pairs cost the same.
+/// without a required skill may not have the task. Without a matrix or positions all pairs cost the same. Without a matrix,
+/// tasks of higher priority come before others where teams are too few.
 ///
 /// # Errors
 /// Neither a matrix nor both lists, a matrix of other size, too large an input.
@@ -64,6 +65,7 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     let tasks = input.tasks.unwrap_or_default();
     distinct("teams", teams.iter().map(|team| team.id.as_str()))?;
     distinct("tasks", tasks.iter().map(|task| task.id.as_str()))?;
+    let has_matrix = input.cost.is_some();
     let mut cost = match input.cost {
         Some(cost) => matrix(cost, teams.len(), tasks.len())?,
         None if teams.is_empty() || tasks.is_empty() => {
@@ -86,7 +88,8 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         .iter()
         .map(|row| row.iter().map(|entry| if entry.is_finite() { sign * entry } else { f64::INFINITY }).collect())
         .collect();
-    let found = assign(&signed);
+    let urgent = !has_matrix && !input.maximise;
+    let found = assign(&if urgent { by_priority(signed, &tasks) } else { signed });
     let team_name = |row: usize| teams.get(row).map_or_else(|| row.to_string(), |team| team.id.clone());
     let task_name = |column: usize| tasks.get(column).map_or_else(|| column.to_string(), |task| task.id.clone());
     let mut assignments = Vec::new();
@@ -110,6 +113,23 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         unassigned_teams,
         unassigned_tasks: (0..columns).filter(|column| !at(&taken, *column)).map(task_name).collect(),
     })
+}
+
+/// Lowers the costs of a task by its place among the priorities, times more than all distances can differ: what may be
+/// covered together is a matroid, so that places choose the same tasks as any other rising weights.
+fn by_priority(mut cost: Vec<Vec<f64>>, tasks: &[Task]) -> Vec<Vec<f64>> {
+    let priority = |task: &Task| task.priority.unwrap_or(1.0);
+    let mut places: Vec<f64> = tasks.iter().map(priority).collect();
+    places.sort_by(f64::total_cmp);
+    places.dedup();
+    let largest = cost.iter().flatten().filter(|entry| entry.is_finite()).fold(0.0, |a: f64, b| a.max(b.abs()));
+    let more = 2.0 * largest * cost.len().min(tasks.len()) as f64 + 1.0;
+    let gains: Vec<f64> =
+        tasks.iter().map(|task| more * places.partition_point(|place| *place < priority(task)) as f64).collect();
+    for (entry, gain) in cost.iter_mut().flat_map(|row| row.iter_mut().zip(&gains)) {
+        *entry -= gain;
+    }
+    cost
 }
 
 fn matrix(cost: Vec<Vec<f64>>, teams: usize, tasks: usize) -> Result<Vec<Vec<f64>>, Failure> {

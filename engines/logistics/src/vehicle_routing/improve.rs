@@ -34,7 +34,13 @@ pub(super) fn best(fleet: &Fleet, seed: i64, cx: &Context) -> Routes {
         }
         let mut next = here.clone();
         search.remove(&mut next, &mut sampler);
-        search.insert(&mut next);
+        // The hardest stop first may keep out several others.
+        if !here.left.is_empty() && round % 2 == 1 {
+            sampler.shuffle(&mut next.left);
+            search.insert_in_order(&mut next);
+        } else {
+            search.insert(&mut next);
+        }
         search.descend(&mut next);
         let (new, old) = (search.worth(&next), search.worth(&here));
         // Slightly longer routes are taken early on, so that the search leaves where it is stuck.
@@ -156,15 +162,20 @@ impl Search<'_> {
 
     /// Puts stops back where they cost least, those first that have the fewest places.
     fn insert(&mut self, routes: &mut Routes) {
-        let mut open = std::mem::take(&mut routes.left);
         // Stops with large demands and narrow windows are hard to place.
         let fleet = self.fleet;
         let hard = |stop: &usize| {
             let stop = fleet.stop(*stop);
             (stop.due - stop.ready).min(1e6) - stop.demand
         };
-        open.sort_by(|a, b| hard(a).total_cmp(&hard(b)));
-        for stop in open {
+        routes.left.sort_by(|a, b| hard(a).total_cmp(&hard(b)));
+        self.insert_in_order(routes);
+    }
+
+    /// Puts stops back where they cost least, one after the other.
+    fn insert_in_order(&mut self, routes: &mut Routes) {
+        let fleet = self.fleet;
+        for stop in std::mem::take(&mut routes.left) {
             let mut best: Option<(f64, usize, usize)> = None;
             for vehicle in 0..routes.of.len() {
                 let Some(route) = routes.of.get(vehicle).cloned() else { continue };
