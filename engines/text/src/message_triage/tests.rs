@@ -6,7 +6,7 @@ use super::*;
 
 fn judged(text: &str) -> Judged {
     let message = Message { id: "m".to_owned(), text: text.to_owned(), time: None, language: None };
-    judge(&message, &Context::default())
+    judge(&message, &Context::default()).0
 }
 
 /// Macro precision and recall of categories, precision and recall of urgent messages, and the share that is right.
@@ -58,6 +58,17 @@ fn negations_deny_and_lacks_are_needs() {
     assert_eq!(judged("We don't have doctors here").category, Category::Medical);
 }
 
+/// A message that no term of a category fits must not be last where it speaks of danger to life or of many who need help.
+#[test]
+fn danger_is_urgent_whatever_the_category() {
+    assert_eq!(judged("man unconscious not breathing, Kurgartenbrücke").urgency, 5);
+    let home = judged("Heim in Sinzig: 38 Bewohner im Erdgeschoss, viele im Rollstuhl");
+    assert_eq!((home.category, home.urgency), (Category::Other, 3));
+    let french = judged("Enfants piégés dans un camping, environ 12 personnes, l'eau monte");
+    assert_eq!((french.category, french.urgency), (Category::Rescue, 5));
+    assert_eq!(judged("Thank you to the men who carried my grandmother").urgency, 1);
+}
+
 #[test]
 fn people_are_counted() {
     for (text, people) in [
@@ -83,6 +94,17 @@ fn urgent_messages_come_first_and_of_equal_ones_the_earlier() {
     let output = crate::FAMILY.run(181, input, &Context::default()).unwrap();
     assert_eq!(output["queue"], json!(["early", "late", "timeless", "thanks"]));
     assert_eq!(output["counts"], json!({ "medical": 3, "other": 1 }));
+}
+
+#[test]
+fn of_the_most_urgent_those_with_more_points_come_first() {
+    let input = json!({ "messages": [
+        { "id": "water", "text": "We have no drinking water for about 200 people, babies among them" },
+        { "id": "trapped", "text": "12 people with children are trapped, the water rises" },
+    ] });
+    let output = crate::FAMILY.run(181, input, &Context::default()).unwrap();
+    assert_eq!(output["messages"][0]["urgency"], 5);
+    assert_eq!(output["queue"], json!(["trapped", "water"]));
 }
 
 /// The largest input ends: 4,000,000 bytes of terms.
