@@ -315,7 +315,7 @@ fn source_of(agent: &Agent, name: &str, label: &str) -> String {
     let mut sources: Vec<String> = Vec::new();
     for reference in program.bind.iter().flat_map(|(_, binding)| binding.references()) {
         if let Head::Step { name, .. } = &reference.head
-            && let Some(step) = planned(name)
+            && let Some(step) = planned(name).filter(|step| step.engine.id != program.engine.id)
         {
             let source = format!("q{} {}", step.engine.number, step.engine.id);
             if !sources.contains(&source) {

@@ -56,6 +56,7 @@ pub(super) fn for_report(agent: &Agent, name: &str) -> Option<String> {
             _ => format!("`{name}` (values by name)"),
         },
         Type::Prim(Prim::Bytes) => format!("`{name}` (a file)"),
+        Type::Prim(Prim::Geometry) => format!("`{name}` (a point, line or area as GeoJSON)"),
         _ => one(agent, parameter).replacen(name, &format!("`{name}`"), 1),
     })
 }

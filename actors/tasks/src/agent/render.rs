@@ -30,12 +30,8 @@ pub(super) fn text(material: &Material<'_>) -> String {
     let (given, undetermined): (Vec<&Part>, Vec<&Part>) =
         material.parts.iter().partition(|part| !part.value.is_null() || !part.none.is_empty());
     for part in given {
-        let section = format!(
-            "## {}\nFrom engine {}\n\n{}\n\n",
-            part.title,
-            part.source,
-            cut(&shown(part), MAX_SECTION)
-        );
+        let section =
+            format!("## {}\nFrom engine {}\n\n{}\n\n", part.title, part.source, cut(&shown(part), MAX_SECTION));
         if text.len() + section.len() > MAX_TEXT {
             text.push_str("(further sections are in the outputs only)\n\n");
             break;
@@ -51,15 +47,28 @@ pub(super) fn text(material: &Material<'_>) -> String {
     let filled: Vec<String> = material.filled.iter().map(markdown::filled).collect();
     list(&mut text, "Taken from the instruction", filled.iter().map(String::as_str));
     let defaults: Vec<String> = material.defaults.iter().map(markdown::default).collect();
-    list(&mut text, "Not given: values at their default", defaults.iter().map(String::as_str));
+    list(&mut text, "Values at their default", defaults.iter().map(String::as_str));
     list(&mut text, "Not used of the instruction", material.unused.iter().map(String::as_str));
-    list(&mut text, "Left out", material.skipped.iter().map(String::as_str));
+    let skipped: Vec<String> = material.skipped.iter().filter_map(|skipped| left_out(skipped)).collect();
+    list(&mut text, "Left out", skipped.iter().map(String::as_str));
     let notes: Vec<String> =
         material.notes.iter().map(|note| format!("{} – {}", cut(&note.text, MAX_ITEM), note.effect)).collect();
     list(&mut text, "Redirections", notes.iter().map(String::as_str));
     list(&mut text, "Warnings", material.warnings.iter().map(String::as_str));
     text.truncate(text.trim_end().len());
     text
+}
+
+/// Why a step was left out, for a reader; nothing for what only follows from another step that was.
+fn left_out(skipped: &str) -> Option<String> {
+    let (step, reason) = skipped.split_once(": ")?;
+    if reason.starts_with("$steps.") && reason.ends_with(" is empty") {
+        return None;
+    }
+    let Some(rest) = reason.strip_prefix("$params.") else { return Some(skipped.to_owned()) };
+    let (name, rest) = rest.split_once(' ')?;
+    let rest = if rest == "is empty" { "was not given" } else { rest };
+    Some(format!("{step}: `{name}` {rest}"))
 }
 
 fn shown(part: &Part) -> String {
@@ -88,7 +97,21 @@ fn list<'a>(text: &mut String, title: &str, items: impl Iterator<Item = &'a str>
 /// from which nothing was taken), `focus`, `failed` and `next_steps`.
 pub(super) fn result(agent: &str, mut material: Material<'_>, text: String, written_by: Option<&str>) -> Value {
     let outputs = outputs(&mut material);
-    let Material { parts, key_points, skipped, notes, warnings, uses, failed, filled, defaults, unused, focus, next_steps, .. } = &material;
+    let Material {
+        parts,
+        key_points,
+        skipped,
+        notes,
+        warnings,
+        uses,
+        failed,
+        filled,
+        defaults,
+        unused,
+        focus,
+        next_steps,
+        ..
+    } = &material;
     let sections: Vec<Value> = parts.iter().map(section).collect();
     let notes = notes.iter().map(|note| json!({ "instruction": note.text, "effect": note.effect }));
     let engines: Vec<Value> = uses

@@ -7,7 +7,7 @@ use crate::agent::parameter::Parameter;
 /// Endings of names of parameters that are units.
 const UNITS: &[&str] = &[
     "km2", "m3", "ha", "km", "mm", "m", "hpa", "kmh", "ms", "mmh", "gs", "c", "mhz", "dbm", "hours", "h", "minutes",
-    "days", "s", "kg", "deg",
+    "days", "s", "kg", "deg", "kpa", "cm", "km3", "gbq", "msv", "msvh", "kva", "litres", "ugm3", "mgl",
 ];
 
 /// Most places of one label that are looked at.
@@ -41,9 +41,21 @@ pub(super) fn phrases(parameter: &Parameter) -> Vec<(String, bool)> {
     }
     // The name may be the unit: "days: 7".
     let has_unit = unit.is_some() || UNITS.contains(&whole.as_str());
-    found.push((whole, has_unit));
-    found.extend(parameter.words.iter().map(|word| (plain(word), false)));
+    found.push((whole.clone(), has_unit));
+    // "40 searcher hours", where the name ends in the unit.
+    let ends_in_unit = |word: &str| {
+        let last = word.rsplit(' ').next().unwrap_or_default();
+        matches!((last, parameter.unit.as_str()), ("hours", "h") | ("minutes", "min") | ("days", "d"))
+    };
+    found.extend(parameter.words.iter().map(|word| plain(word)).map(|word| {
+        let has_unit = ends_in_unit(&word);
+        (word, has_unit)
+    }));
     found.retain(|(phrase, _)| phrase.len() >= 2);
+    // "p = 3": a letter alone is not a name.
+    if whole.len() == 1 {
+        found.extend([format!("{whole} ="), format!("{whole}=")].map(|phrase| (phrase, has_unit)));
+    }
     found
 }
 

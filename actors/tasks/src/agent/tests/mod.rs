@@ -144,7 +144,12 @@ fn sample(kind: &Type) -> Value {
         Type::Array(item) => json!([sample(item), sample(item)]),
         Type::Map(item) => json!({ "key": sample(item) }),
         Type::Record(members) => {
-            Value::Object(members.iter().map(|member| (member.name.clone(), sample(&member.kind))).collect())
+            // Manning's coefficient is at most 0.3.
+            let of = |member: &grammar::Member| match member.name.as_str() {
+                "roughness" => json!(0.05),
+                _ => sample(&member.kind),
+            };
+            Value::Object(members.iter().map(|member| (member.name.clone(), of(member))).collect())
         }
     }
 }

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use muster_engines::grammar::Need;
 use serde_json::{Map, Value, json};
 
 use super::double::{NoModels, ScriptedEngines};
 use super::driver::{Driver, End};
 use super::{agents, sample_param};
-use crate::agent::{Agent, AgentOptions, Head, ParameterDefault, PlanStep};
+use crate::agent::reference::is_empty;
+use crate::agent::{Agent, AgentOptions, Binding, Head, ParameterDefault, PlanStep, Reference};
 use crate::task::{Retry, StepKind};
 use muster_core::{Error, Kind};
 
@@ -24,26 +26,46 @@ enum SampleParams {
 }
 
 fn params(agent: &Agent, which: SampleParams) -> Value {
-    let provided = agent
-        .parameters
-        .iter()
-        .filter(|parameter| which == SampleParams::All || parameter.default == ParameterDefault::Required);
+    let provided =
+        agent.parameters.iter().filter(|parameter| which == SampleParams::All || is_needed(agent, &parameter.name));
     Value::Object(provided.map(|parameter| (parameter.name.clone(), sample_param(agent, parameter))).collect())
 }
 
-/// Whether a step runs with the required params only.
+/// Whether a run needs a param: it is required, or the first of a set of which one is.
+fn is_needed(agent: &Agent, name: &str) -> bool {
+    let parameter = agent.parameters.iter().find(|parameter| parameter.name == name);
+    let required = parameter.is_some_and(|parameter| parameter.default == ParameterDefault::Required);
+    required || agent.one_of.iter().any(|set| set.first().is_some_and(|first| first == name))
+}
+
+/// Whether a param has a value if only those that a run needs are provided.
+fn has_value(agent: &Agent, name: &str) -> bool {
+    let parameter = agent.parameters.iter().find(|parameter| parameter.name == name);
+    is_needed(agent, name)
+        || parameter.is_some_and(|parameter| match &parameter.default {
+            ParameterDefault::Required | ParameterDefault::Bound(..) => true,
+            ParameterDefault::Optional => false,
+            ParameterDefault::Default(value) => !is_empty(value),
+        })
+}
+
+/// Whether a step runs with the params only that a run needs.
 fn runs(agent: &Agent, step: &PlanStep) -> bool {
-    let required = |name: &str| {
-        let parameter = agent.parameters.iter().find(|parameter| parameter.name == name);
-        parameter.is_some_and(|parameter| parameter.default == ParameterDefault::Required)
-    };
     let planned = |name: &str| agent.plan.iter().find(|step| step.name == name);
-    step.when.as_ref().is_none_or(|when| match &when.head {
-        Head::Param(name) => required(name),
+    let Some(when) = &step.when else { return true };
+    let holds = match &when.head {
+        Head::Param(name) => has_value(agent, name),
         // Outputs of samples are never empty.
         Head::Step { name, .. } => planned(name).is_some_and(|before| runs(agent, before)),
         Head::Task | Head::Now => true,
-    })
+    };
+    let lacks = step.bind.iter().any(|(input, binding)| {
+        let Binding::Reference(Reference { head: Head::Param(name), hops }) = binding else { return false };
+        let required =
+            step.engine.fields().inputs.iter().any(|field| field.name == *input && field.need == Need::Required);
+        required && hops.is_empty() && !has_value(agent, name)
+    });
+    holds && !lacks
 }
 
 #[tokio::test]
