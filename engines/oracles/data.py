@@ -167,7 +167,7 @@ class TableQuery:
         "SELECT id, b % 3 AS r, b / 2 AS q FROM t WHERE b >= 0 ORDER BY id LIMIT 5 OFFSET {n}",
         "SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.a = t.a AND u.id > {n}) ORDER BY id",
         "SELECT x.id, y.id AS other FROM t AS x JOIN t AS y ON x.a = y.a AND x.id < y.id ORDER BY x.id, y.id",
-        "SELECT SUBSTR(a, 1, 1) AS f, a || '!' AS g, TRIM(a) AS h FROM t ORDER BY id",
+        "SELECT UPPER(a) AS f, a || '!' AS g, TRIM(a) AS h FROM t ORDER BY id",
         "SELECT a, b FROM t WHERE a IS NULL OR b IS NULL ORDER BY id",
         "SELECT SUM(b) AS s, AVG(b) AS m, MAX(a) AS x FROM t WHERE id < 0",
     ]
