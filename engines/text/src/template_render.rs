@@ -6,7 +6,10 @@ use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior};
 use serde_json::Value;
 
 use muster_engine::prelude::*;
+use muster_engine::stack::on_stack;
 
+/// Stack of the template machine.
+const STACK: usize = 16 << 20;
 /// Maximum instructions of the template machine: it ends a loop over a million items.
 const FUEL: u64 = 5_000_000;
 /// Maximum output size, in bytes.
@@ -36,7 +39,13 @@ pub struct Output {
     warnings: Vec<String>,
 }
 
-pub fn run(input: Input, _: &Context) -> Result<Output, Failure> {
+pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
+    // MiniJinja 3.0.5 panics on `""[::-1]`.
+    let broken = || Failure::invalid(&["template"], "has an expression that the template library cannot evaluate");
+    on_stack(cx, STACK, broken, || rendered(&input))
+}
+
+fn rendered(input: &Input) -> Result<Output, Failure> {
     if !input.data.is_object() && !input.data.is_null() {
         return Err(Failure::invalid(&["data"], "must be an object: its fields are the template's variables"));
     }
@@ -147,6 +156,13 @@ mod tests {
         assert!(matches!(run(json!({ "template": "{{ x }}", "data": {} })), Err(Failure::Invalid { .. })));
         let lenient = run(json!({ "template": "a{{ x }}", "data": { "y": 1 }, "strict": false })).unwrap();
         assert_eq!(lenient, json!({ "output": "a", "variables": ["x"], "warnings": ["`y` of the data is not used"] }));
+    }
+
+    #[test]
+    fn an_expression_that_breaks_the_library_is_refused() {
+        let broken = run(json!({ "template": "{{ x[::-1] }}", "data": { "x": "" } }));
+        assert!(matches!(broken, Err(Failure::Invalid { .. })), "{broken:?}");
+        assert_eq!(output("{{ x[::-1] }}", json!({ "x": "añb" })), "bña");
     }
 
     #[test]

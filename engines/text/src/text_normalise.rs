@@ -128,10 +128,22 @@ fn strip_hidden(text: &str) -> String {
     text.chars().filter(keep).collect()
 }
 
-/// Lower case of the upper case, which joins what only differs in case: ß and ss, ς and σ.
+/// Full case folding of Unicode (CaseFolding.txt, C and F): lower case of the upper case, but for the dotless i, which
+/// has no other case, the capital sharp s, and Cherokee, which folds to its capitals.
 fn casefold(text: &str) -> String {
-    let folded = text.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase);
-    folded.map(|letter| if letter == 'ς' { 'σ' } else { letter }).collect()
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            'ı' | '\u{13a0}'..='\u{13f5}' => out.push(letter),
+            '\u{13f8}'..='\u{13fd}' | '\u{ab70}'..='\u{abbf}' => out.extend(letter.to_uppercase()),
+            'ẞ' => out.push_str("ss"),
+            _ => {
+                let folded = letter.to_uppercase().flat_map(char::to_lowercase);
+                out.extend(folded.map(|letter| if letter == 'ς' { 'σ' } else { letter }));
+            }
+        }
+    }
+    out
 }
 
 /// Runs of blanks become one, blanks around lines and empty lines at both ends go; more than one empty line becomes one.
@@ -199,4 +211,23 @@ fn hidden(letter: char) -> Option<&'static str> {
         '\u{e0001}' | '\u{e0020}'..='\u{e007f}' => "TAG CHARACTER",
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `str.casefold` of Python 3.11.
+    #[test]
+    fn case_folds_as_by_unicode() {
+        for (text, folded) in [
+            ("STRAẞE Straße", "strasse strasse"),
+            ("ΣΊΣΥΦΟΣ σίσυφος", "σίσυφοσ σίσυφοσ"),
+            ("Iı İ", "iı i\u{307}"),
+            ("\u{ab70}\u{13a0}\u{13f8}", "\u{13a0}\u{13a0}\u{13f0}"),
+            ("ﬁ ŉ", "fi \u{2bc}n"),
+        ] {
+            assert_eq!(casefold(text), folded);
+        }
+    }
 }

@@ -191,3 +191,20 @@ fn factors<'a>(tokens: impl Iterator<Item = &'a u32>) -> f64 {
     }
     if count > 0 { factors + (1.0 - ratio) / (1.0 - FACTOR) } else { factors }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The Finnish stemmer of Snowball 2.2 (PyStemmer) leaves numbers as they are.
+    #[test]
+    fn numbers_have_no_stem() {
+        let input = json!({ "texts": ["100 10 taloissa"], "language": "fi", "ngram": 1 });
+        let output = crate::FAMILY.run(179, input, &Context::default()).unwrap();
+        assert_eq!(output["types"], 3);
+        assert_eq!(output["ngrams"][1], json!({ "text": "100", "count": 1 }));
+        assert_eq!(output["ngrams"][2], json!({ "text": "talo", "count": 1 }));
+    }
+}

@@ -114,34 +114,55 @@ pub(super) fn shares(picture: &Rgb) -> BTreeMap<&'static str, f64> {
     let mut counts = [0_u64; 5];
     for pixel in picture.pixels().chunks_exact(3) {
         let [r, g, b] = pixel else { continue };
-        let [r, g, b] = [r, g, b].map(|sample| f64::from(*sample) / 255.0);
-        let (most, least) = (r.max(g).max(b), r.min(g).min(b));
-        let chroma = most - least;
-        let saturation = if most > 0.0 { chroma / most } else { 0.0 };
-        let hue = if chroma == 0.0 {
-            0.0
-        } else if most == r {
-            60.0 * ((g - b) / chroma).rem_euclid(6.0)
+        // Whole numbers, as many colours lie on the bounds of the rules: the hue in degrees is taken times the chroma.
+        let [r, g, b] = [r, g, b].map(|sample| i32::from(*sample));
+        let most = r.max(g).max(b);
+        let chroma = most - r.min(g).min(b);
+        let hue = if most == r {
+            60 * (g - b)
         } else if most == g {
-            60.0 * ((b - r) / chroma + 2.0)
+            60 * (b - r) + 120 * chroma
         } else {
-            60.0 * ((r - g) / chroma + 4.0)
+            60 * (r - g) + 240 * chroma
         };
+        let hue = if hue < 0 { hue + 360 * chroma } else { hue };
+        let within = |low: i32, high: i32| (low * chroma..=high * chroma).contains(&hue);
+        let saturated = |percent: i32| 100 * chroma >= percent * most;
+        let bright = |percent: i32| 100 * most >= percent * 255;
         let rules = [
             // Water and sky.
-            (180.0..=250.0).contains(&hue) && saturation >= 0.2 && most >= 0.15,
+            within(180, 250) && saturated(20) && bright(15),
             // Vegetation.
-            (65.0..=165.0).contains(&hue) && saturation >= 0.2 && most >= 0.1,
+            within(65, 165) && saturated(20) && bright(10),
             // Smoke, cloud and haze.
-            saturation < 0.15 && (0.35..0.92).contains(&most),
+            !saturated(15) && bright(35) && !bright(92),
             // Fire.
-            !(50.0..350.0).contains(&hue) && saturation >= 0.6 && most >= 0.7,
+            !(50 * chroma..350 * chroma).contains(&hue) && saturated(60) && bright(70),
             // Night and shadow.
-            most < 0.1,
+            !bright(10),
         ];
         counts.iter_mut().zip(rules).for_each(|(count, is)| *count += u64::from(is));
     }
     let all = f64::from(picture.width()) * f64::from(picture.height());
     let names = ["water", "vegetation", "smoke", "fire", "dark"];
     names.into_iter().zip(counts).map(|(name, count)| (name, count as f64 / all)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By Python's `fractions`: hue 180 and saturation 1/5; hue 250; saturation 3/20, which is no smoke; hue 50.
+    #[test]
+    fn colours_on_the_bounds_of_the_rules_are_within_them() {
+        for (pixel, name, share) in [
+            ([40, 50, 50], "water", 1.0),
+            ([70, 60, 120], "water", 1.0),
+            ([170, 200, 200], "smoke", 0.0),
+            ([240, 200, 0], "fire", 0.0),
+        ] {
+            let picture = Rgb::new(1, 1, pixel.to_vec()).unwrap();
+            assert_eq!(shares(&picture)[name], share, "{pixel:?}");
+        }
+    }
 }

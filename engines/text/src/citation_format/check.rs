@@ -131,11 +131,14 @@ pub(super) fn duplicates(entries: &[Entry]) -> Vec<Vec<String>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (at, this) in known.iter().enumerate() {
         let is = |other: &usize| known.get(*other).is_some_and(|other| same(this, other));
-        match groups.iter_mut().find(|group| group.iter().any(is)) {
-            Some(group) => group.push(at),
-            None => groups.push(vec![at]),
-        }
+        // An entry joins all that have one like it, which were apart until now.
+        let (alike, apart): (Vec<_>, Vec<_>) = groups.into_iter().partition(|group| group.iter().any(is));
+        let mut joined: Vec<usize> = alike.into_iter().flatten().chain([at]).collect();
+        joined.sort_unstable();
+        groups = apart;
+        groups.push(joined);
     }
+    groups.sort();
     let key = |at: usize| entries.get(at).map(|entry| entry.key().to_owned());
     groups
         .into_iter()

@@ -104,3 +104,13 @@ proptest! {
         let _ = crate::FAMILY.run(186, json!({ "content": content }), &Context::default());
     }
 }
+
+/// The connected components of the pairs that are alike (networkx): c has the DOI of b and the title of a.
+#[test]
+fn an_entry_joins_duplicates_that_were_apart() {
+    let content = "@misc{a,title={Evacuation of the lower town},year={1992}}
+        @misc{b,title={Available shelters},year={1993},doi={10.1000/182}}
+        @misc{c,title={Evacuation of the lower town},year={1992},doi={10.1000/182}}
+        @misc{d,title={May could warning},year={1990}}";
+    assert_eq!(run_on(content, "apa")["duplicates"], json!([["a", "b", "c"]]));
+}

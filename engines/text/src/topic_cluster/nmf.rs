@@ -47,7 +47,8 @@ pub(super) fn factorise(matrix: &Sparse, count: usize, seed: i64, cx: &Context) 
             let own: f64 = of_documents.iter().zip(self::gram(&terms, count)).map(|(a, b)| a * b).sum();
             error = ((all - 2.0 * common + own).max(0.0) / all.max(TINY)).sqrt();
             cx.progress(update as u64, most as u64, "factorisation");
-            if before - error <= ENOUGH * before {
+            // The first error has none before it.
+            if before.is_finite() && before - error <= ENOUGH * before {
                 converged = true;
                 break;
             }
