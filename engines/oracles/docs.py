@@ -878,9 +878,8 @@ class Spreadsheet:
                 if isinstance(value, str) and value.startswith("="):
                     formulas[sheet.cell(r, c).coordinate] = value[1:]
                 if rng.random() < 0.15:
-                    value = pick(
-                        rng, [datetime.datetime(2026, 5, 2, 14, 30, 5), datetime.date(1999, 12, 31), datetime.datetime(1904 if late else 1900, 3, 1), datetime.time(6, 30)]
-                    )
+                    early = datetime.datetime(1904 if late else 1900, 3, 1)
+                    value = pick(rng, [datetime.datetime(2026, 5, 2, 14, 30, 5), datetime.date(1999, 12, 31), early, datetime.time(6, 30)])
                     formulas.pop(sheet.cell(r, c).coordinate, None)
                 # openpyxl does not escape what the format reads as the letter A.
                 value = "x" if value == "_x0041_" else value
