@@ -20,7 +20,7 @@ const MISSING: [&str; 8] = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "-"];
 pub(super) const WHOLE: &str = "whole_param";
 /// Usual other names of members of records.
 const OTHER_NAMES: [(&str, &[&str]); 7] = [
-    ("id", &["_id", "doc_id", "docid", "key", "name"]),
+    ("id", &["_id", "doc_id", "docid", "key", "name", "city", "place", "site", "station"]),
     ("lat", &["latitude"]),
     ("lon", &["longitude", "lng", "long"]),
     ("time", &["timestamp", "datetime", "date_time", "date"]),
@@ -357,8 +357,13 @@ fn records(members: &[Member], file: &FileReference<'_>, table: &Table<'_>) -> R
                 return Ok(None);
             }
             let value = value.ok_or_else(|| {
-                let (name, shown) = (&member.name, text(cell));
-                format!("{}, row {}: {shown:?} in the column {name:?} is not {}", table.path, number + 1, member.kind)
+                let (name, shown) = (table.header.get(*at).unwrap_or(&member.name), text(cell));
+                format!(
+                    "{}, row {}: {shown:?} in the column {name:?} is not {}; \"skip_missing\": true leaves out such rows",
+                    table.path,
+                    number + 1,
+                    member.kind
+                )
             })?;
             object.insert(member.name.clone(), value);
         }

@@ -57,6 +57,9 @@ const MAX_REQUEST: usize = 400;
 const MAX_SHORT: usize = 120;
 /// Longest distance between the name of a param and its column, in bytes.
 const MAX_GAP: usize = 60;
+/// Phrases that leave out rows without a value.
+const SKIPPING: &[&str] =
+    &["skip missing", "skip rows without", "leave out missing", "ignore missing", "leave out rows without"];
 /// Words before `column` that do not name it.
 const ARTICLES: &[&str] =
     &["the", "a", "an", "this", "that", "each", "every", "one", "numeric", "in", "of", "and", "as", "is"];
@@ -242,7 +245,12 @@ fn tables(search: &mut Search<'_>, prose: &Prose, found: &mut Vec<Named<'_>>) {
             (None, 1) => columns(&prose.text),
             (None, _) => continue,
         };
-        let value = reference(path, &parameter.kind, &chosen, by(&prose.plain, &prose.text));
+        let mut value = reference(path, &parameter.kind, &chosen, by(&prose.plain, &prose.text));
+        if SKIPPING.iter().any(|phrase| prose.plain.contains(phrase))
+            && let Some(object) = value.as_object_mut()
+        {
+            object.insert("skip_missing".to_owned(), true.into());
+        }
         taken |= search.take(parameter, value, "rule", span.clone());
     }
     if taken {

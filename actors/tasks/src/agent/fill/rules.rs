@@ -256,7 +256,7 @@ impl Prose {
         let rest = self.text.get(label.span.end..)?;
         // "SHA-256: 615c46…" within a sentence: one long token, such as a digest.
         if let Some(value) = rest.strip_prefix([':', '=']).map(str::trim_start) {
-            let token = value.split_whitespace().next().unwrap_or_default().trim_end_matches(['.', ',', ';', ')']);
+            let token = value.split_whitespace().next().unwrap_or_default().trim_end_matches(['.', ',', ';', ')', '?']);
             let start = label.span.end + rest.find(token)?;
             if token.len() >= MIN_TOKEN
                 && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=_-".contains(&byte))
@@ -452,7 +452,7 @@ const MOLAR_MASSES: &[(&str, f64)] = &[
 
 /// Converts between the mass and the amount of a substance in a volume; six digits are kept.
 fn molar(name: &str, value: f64, from: &Unit, to: &Unit) -> Option<f64> {
-    let (_, mass) = MOLAR_MASSES.iter().find(|(analyte, _)| *analyte == name)?;
+    let (_, mass) = MOLAR_MASSES.iter().find(|(analyte, _)| *analyte == name || name.ends_with(&format!("_{analyte}")))?;
     let (mass_unit, amount_unit) = (quantities::unit("mg/L")?, quantities::unit("mmol/L")?);
     let converted = match (from.dimension, to.dimension) {
         (Dimension::MolarConcentration, Dimension::MassConcentration) => {
@@ -470,7 +470,7 @@ fn molar(name: &str, value: f64, from: &Unit, to: &Unit) -> Option<f64> {
 fn counts_values(parameter: &Parameter, unit: &Unit) -> bool {
     matches!(parameter.name.as_str(), "period" | "horizon")
         && parameter.kind == Type::Prim(Prim::Integer)
-        && unit.dimension == quantities::Dimension::Time
+        && matches!(unit.dimension, quantities::Dimension::Time | quantities::Dimension::Calendar)
 }
 
 /// Whether two units of length are of a similar size.
