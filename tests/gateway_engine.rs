@@ -46,7 +46,7 @@ async fn it_answers_like_its_route_and_is_counted_like_it() {
 async fn the_gateways_refusals_are_those_of_the_run() {
     let upstream = Billing::start();
     let settings = format!(
-        "{}{}[chain]\norder = [\"one\"]\nretries = 0\n[limits.agent]\nchat = \"unlimited\"\n",
+        "{}{}[chain]\nretries = 0\n[limits.agent]\nchat = \"unlimited\"\n",
         upstream.provider("one", "alpha"),
         refused_provider("two", "beta"),
     );

@@ -65,6 +65,7 @@ struct Attempt {
 }
 
 #[derive(Clone, Copy, Words)]
+#[wire(case = "kebab")]
 enum Breaker {
     Closed,
     Open,
