@@ -156,6 +156,15 @@ mod tests {
         }
     }
 
+    /// Outputs that the shared catalogue does not have, by engine.
+    const ADDED: [(u16, &str); 1] = [(12, "geojson:featurecollection:deg")];
+
+    /// The outputs of a record that the shared catalogue has.
+    fn shared_outputs(record: &Record) -> Vec<String> {
+        let is_added = |output: &String| ADDED.contains(&(record.number, output));
+        record.outputs.iter().filter(|output| !is_added(output)).cloned().collect()
+    }
+
     /// `schemas.json` was generated from the fields by the catalogue's own program.
     #[test]
     fn the_schemas_of_the_fields_are_those_of_the_catalogue() {
@@ -165,7 +174,7 @@ mod tests {
         for record in records {
             let known = &schemas["engines"][&record.id];
             let inputs: Vec<_> = record.inputs.iter().map(|text| parse_input(text).unwrap()).collect();
-            let outputs: Vec<_> = record.outputs.iter().map(|text| parse_output(text).unwrap()).collect();
+            let outputs: Vec<_> = shared_outputs(&record).iter().map(|text| parse_output(text).unwrap()).collect();
             assert_eq!(known["number"], record.number, "{}", record.id);
             assert_eq!(bare(&input_schema(&inputs)), bare(&known["input"]), "{}'s input", record.id);
             assert_eq!(bare(&output_schema(&outputs)), bare(&known["output"]), "{}'s output", record.id);
@@ -207,7 +216,7 @@ mod tests {
             assert_eq!(engine["id"].as_str(), Some(record.id.as_str()));
             assert_eq!(engine["name"].as_str(), Some(record.name.as_str()));
             assert_eq!(engine["kind"].as_str(), Some(record.kind.name()), "{}", record.id);
-            assert_eq!((texts("inputs"), texts("outputs")), (record.inputs.clone(), record.outputs.clone()));
+            assert_eq!((texts("inputs"), texts("outputs")), (record.inputs.clone(), shared_outputs(record)));
         }
     }
 }
