@@ -130,7 +130,9 @@ impl<'a> Material<'a> {
         let of_default = agent.parameters.iter().filter_map(|parameter| {
             let ParameterDefault::Default(value) = &parameter.default else { return None };
             let unchanged = steered.params.get(&parameter.name) == Some(value) && !is_empty(value);
-            (unchanged && used(&parameter.name) && !is_filled(&parameter.name))
+            // A default of any type, such as a schema, says nothing to a reader.
+            let is_shown = parameter.kind != Type::Prim(Prim::Any);
+            (unchanged && is_shown && used(&parameter.name) && !is_filled(&parameter.name))
                 .then(|| json!({ "param": parameter.name, "value": value, "unit": parameter.unit }))
         });
         of_default.collect()

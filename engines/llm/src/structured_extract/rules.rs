@@ -83,7 +83,7 @@ pub(super) fn find(source: &Source<'_>, field: &Field) -> Option<Found> {
 /// The only address of the text: a street with a number, and the town after it.
 fn address(source: &Source<'_>) -> Option<Found> {
     static ADDRESS: LazyLock<Option<regex::Regex>> = LazyLock::new(|| {
-        let german = r"\p{Lu}[\p{L}-]*(?:straße|strasse|str\.|weg|platz|allee|gasse|damm|ufer)\s+\d+\s?[a-z]?";
+        let german = r"\p{Lu}[\p{L}-]*(?:straße|strasse|str\.|weg|platz|allee|gasse|damm|ufer)\s+\d+(?:\s?[a-z])?";
         let number_first = r"\d+[A-Za-z]?,?\s+(?:\p{Lu}[\p{L}'’.-]*\s+){1,4}(?:Street|St|Road|Rd|Avenue|Ave|Lane|Drive|Square|Court|Way|Boulevard|Blvd|Terrace)";
         let number_last = r"(?:\p{Lu}[\p{L}'’.-]*\s+){1,3}(?:Street|Road|Avenue|Lane|Drive|Square|Way)\s+\d+[A-Za-z]?";
         let romance = r"\d+,?\s+(?:rue|avenue|boulevard|place)\s+[\p{L}' ’-]{2,40}\p{L}|(?:Calle|Avenida|Via|Rua)\s+[\p{L} -]{2,40}?,?\s+\d+";

@@ -51,7 +51,7 @@ const UNCERTAIN: &[&str] = &[
     "should",
     "suspected",
     "rule out",
-    "risk of",
+    "at risk of",
     "father",
     "mother",
     "brother",
@@ -218,7 +218,9 @@ fn mention(prose: &Prose, span: &Range<usize>) -> Mention {
     // "no fever, diabetes" has two readings, "no fever, cough or diabetes" one.
     let listed = |text: &str| [" or ", " nor ", "/"].iter().any(|link| text.contains(link));
     if between.contains(',') && !listed(between) && !listed(after) {
-        return Mention::Unclear;
+        // "no diabetes, no heart failure, hypertensive": who denies each by itself states the others.
+        let denials = DENIALS.iter().flat_map(|word| occurrences(before, word)).count();
+        return if denials > 1 { Mention::Stated } else { Mention::Unclear };
     }
     let start = before.get(..denial).and_then(|text| text.rfind(char::is_whitespace)).map_or(0, |at| at + 1);
     Mention::Denied(clause.start + start..span.end)

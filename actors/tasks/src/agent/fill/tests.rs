@@ -248,6 +248,8 @@ fn phrases_give_booleans_where_a_sentence_states_or_denies_them() {
         ("She denies fever, cough or diabetes.", json!(false)),
         ("Diabetes: no", json!(false)),
         ("No fever, diabetes since 2010.", Value::Null),
+        ("No fever, no cough, diabetes since 2010.", json!(true)),
+        ("He is at risk of diabetes.", Value::Null),
         ("His father had diabetes.", Value::Null),
         ("Is it diabetes?", Value::Null),
         ("If diabetes is found, call.", Value::Null),
@@ -315,6 +317,7 @@ fn phrases_that_say_no_value_of_the_parameter_are_mistakes() {
 fn amounts_of_an_analyte_are_converted_to_its_mass() {
     for (parameter, unit, task, wanted) in [
         ("creatinine", "mg/dL", "creatinine 88.4 µmol/L", 1.0),
+        ("baseline_creatinine", "mg/dL", "baseline creatinine 88.4 µmol/L", 1.0),
         ("bilirubin", "mg/dL", "bilirubin 17.1 µmol/L", 1.0),
         ("glucose", "mg/dL", "glucose 5.55 mmol/L", 100.0),
         ("total_cholesterol", "mg/dL", "total cholesterol 5.18 mmol/L", 200.0),
@@ -335,6 +338,7 @@ fn texts_that_show_what_they_are_need_no_line_of_their_own() {
     let task = format!("Check it. SHA-256: {digest}. Cron: 0 4 * * 1-5, please.");
     assert_eq!(said("expected_sha256:string:null", &["sha-256"], &task), json!(digest));
     assert_eq!(said("deadline_cron:string:null", &[], &task), json!("0 4 * * 1-5"));
+    assert_eq!(said("timezone:string:\"UTC\"", &[], "Each night, timezone Europe/Rome."), json!("Europe/Rome"));
     for task in ["Call 1 2 3 4 5", "1 2 3 * 5 6", "Rate: 3 * 4"] {
         assert_eq!(said("deadline_cron:string:null", &[], task), Value::Null, "{task}");
     }

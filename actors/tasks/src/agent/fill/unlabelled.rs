@@ -121,6 +121,10 @@ fn tokens(search: &mut Search<'_>, prose: &Prose) {
                     .collect()
             }
             "expression" | "deadline_cron" => cron(&prose.text),
+            "timezone" => {
+                let words = prose.text.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+                words.filter(|word| ZONES.iter().any(|area| word.starts_with(*area))).collect()
+            }
             "metar" => {
                 let lines = prose.text.lines().map(str::trim);
                 lines.filter(|line| line.starts_with("METAR ") || line.starts_with("SPECI ")).collect()
@@ -159,6 +163,10 @@ fn is_version(word: &str) -> bool {
 fn quoted(text: &str, token: &str) -> bool {
     text.contains(&format!("`{token}`")) || text.contains(&format!("\"{token}\""))
 }
+
+/// Beginnings of the names of time zones.
+const ZONES: [&str; 8] =
+    ["Africa/", "America/", "Asia/", "Atlantic/", "Australia/", "Europe/", "Indian/", "Pacific/"];
 
 /// Texts of five fields of cron, one of them `*`: "30 3 * * 6".
 fn cron(text: &str) -> Vec<&str> {
