@@ -28,6 +28,8 @@ const WORDS: &[&str] = &[
     "best",
     "bridge",
     "call",
+    "caller",
+    "callers",
     "camp",
     "center",
     "central",
@@ -80,6 +82,8 @@ const WORDS: &[&str] = &[
     "marina",
     "martin",
     "mary",
+    "man",
+    "maria",
     "may",
     "mobile",
     "monday",
@@ -182,6 +186,8 @@ const PREPOSITIONS: &[&str] = &[
 
 /// Words after which a name is a person's or a street's.
 const TITLES: &[&str] = &[
+    "caller",
+    "maria",
     "mr",
     "mrs",
     "ms",
