@@ -73,6 +73,10 @@ pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
             continue;
         }
         match Commit::parse(commit_input.message.trim()) {
+            Ok(_) if unspaced(&commit_input.message) => {
+                let message = "the colon has no space behind it, expected `type: description`".to_owned();
+                violations.push(Violation { id: commit_input.id, message });
+            }
             Ok(commit) => {
                 bump = bump.max(effect(&commit));
                 if let Some(message) = miswritten_break(&commit) {
@@ -124,6 +128,16 @@ fn next(current: &semver::Version, bump: Bump, context: &Context) -> Result<semv
     raise_semver(current, bump).ok_or_else(|| {
         Failure::invalid(&["current_version"], "is too large to be incremented: one of its numbers is at its maximum")
     })
+}
+
+/// Whether the description follows the colon at once: rules 1 and 5 require a space between them, the parser does not.
+fn unspaced(message: &str) -> bool {
+    let head = message.trim().lines().next().unwrap_or_default();
+    let after_scope = match (head.find('('), head.find(':')) {
+        (Some(open), Some(colon)) if open < colon => head.find(')').and_then(|close| head.get(close..)),
+        _ => Some(head),
+    };
+    after_scope.and_then(|rest| rest.split_once(':')).is_some_and(|(_, rest)| !rest.starts_with(' '))
 }
 
 /// Detects a breaking change announced in a form that tools ignore: rule 15 requires the token in capitals.
@@ -267,6 +281,15 @@ mod tests {
         let output = run(&["Fixed stuff", "Merge branch 'x'", "fix: a\n\nbreaking change: b"], "1.0.0");
         let ids: Vec<&Value> = output["violations"].as_array().unwrap().iter().map(|one| &one["id"]).collect();
         assert_eq!(ids, ["0", "2"]);
+        assert_eq!(output["next_version"], "1.0.1");
+    }
+
+    /// Rules 1 and 5 of the specification; conventional-pre-commit 4.4 refuses the same.
+    #[test]
+    fn a_colon_without_a_space_is_a_violation() {
+        let output = run(&["feat:no space", "fix(a: b):no space", "fix(a): with one"], "1.0.0");
+        let ids: Vec<&Value> = output["violations"].as_array().unwrap().iter().map(|one| &one["id"]).collect();
+        assert_eq!(ids, ["0", "1"]);
         assert_eq!(output["next_version"], "1.0.1");
     }
 

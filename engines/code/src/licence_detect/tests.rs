@@ -79,6 +79,16 @@ fn a_reflowed_licence_text_in_comments_is_recognised() {
     assert_eq!(output["obligations"], json!(["MIT: keep the copyright notice and the licence's text"]));
 }
 
+/// spdx-lookup 0.3.3 names the same: white space does not matter (Annex B), so that a copyright line may hold it all.
+#[test]
+fn a_text_on_one_line_is_recognised() {
+    for name in ["BSD-3-Clause", "ISC", "Zlib"] {
+        let text = spdx::license_id(name).unwrap().text().split_whitespace().collect::<Vec<_>>().join(" ");
+        let output = run(json!({ "text": format!("Copyright (c) 2026 Jane Doe. {text}") }));
+        assert_eq!(output["licence"], name, "{output}");
+    }
+}
+
 /// SPDX's own texts, numbered otherwise, in capitals, with a holder: Annex B excludes these from the comparison.
 #[test]
 fn the_texts_of_the_list_are_distinguished() {

@@ -204,9 +204,12 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
+/// Longest copyright line, in bytes: a longer one holds the licence as well, whose line ends were lost.
+const MAX_NOTICE: usize = 250;
+
 /// A copyright or title line.
 fn notice(line: &str) -> bool {
-    let copyright = line.strip_prefix("portions ").unwrap_or(line).starts_with("copyright");
+    let copyright = line.len() <= MAX_NOTICE && line.strip_prefix("portions ").unwrap_or(line).starts_with("copyright");
     let whose =
         line.contains("(c)") || line.contains('©') || line.contains('<') || line.chars().any(|c| c.is_ascii_digit());
     let title = line.split_whitespace().count() <= 6

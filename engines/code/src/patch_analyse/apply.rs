@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use diffy::patch_set::{FileOperation, FilePatch, PatchKind};
+use diffy::{Line, Patch};
 
 use super::paths;
 use muster_engine::prelude::*;
@@ -51,7 +52,7 @@ pub(super) fn apply_all(
         if compared > MAX_COMPARED {
             return Err(Failure::too_large("the patch and its files are too large to be applied: apply it in parts"));
         }
-        match (diffy::apply(&before, text), patch.operation()) {
+        match (patched(&before, text), patch.operation()) {
             (Err(error), _) => outcome.rejects.push(format!("{from}: {error}")),
             (Ok(_), FileOperation::Delete(_)) => context.warn(format!("{from} is deleted by the patch")),
             (Ok(after), operation) => {
@@ -64,4 +65,41 @@ pub(super) fn apply_all(
         }
     }
     Ok(outcome)
+}
+
+/// Applies the hunks as GNU patch does without fuzz: each as far from its stated place as the hunk before it was, else at
+/// the nearest place after that hunk where its lines are. The library counts from the new file, in which a hunk that
+/// only deletes stands one line earlier.
+fn patched(before: &str, patch: &Patch<'_, str>) -> Result<String, String> {
+    let lines: Vec<&str> = before.split_inclusive('\n').collect();
+    let (mut after, mut done, mut moved) = (Vec::new(), 0_usize, 0_isize);
+    for (at, hunk) in patch.hunks().iter().enumerate() {
+        let of = |wanted: fn(&Line<'_, str>) -> bool| {
+            let text = |line: &Line<'_, str>| match *line {
+                Line::Context(text) | Line::Delete(text) | Line::Insert(text) => text.to_owned(),
+            };
+            hunk.lines().iter().filter(|line| wanted(line)).map(text).collect::<Vec<String>>()
+        };
+        let old = of(|line| !matches!(line, Line::Insert(_)));
+        // An empty range names the line before it.
+        let range = hunk.old_range();
+        let stated = if range.is_empty() { range.start() } else { range.start().saturating_sub(1) };
+        let place = find(&lines, &old, stated.saturating_add_signed(moved), done)
+            .ok_or_else(|| format!("error applying hunk #{}", at + 1))?;
+        moved = place.cast_signed().saturating_sub(stated.cast_signed());
+        after.extend(lines.get(done..place).unwrap_or_default().iter().map(|line| (*line).to_owned()));
+        after.extend(of(|line| !matches!(line, Line::Delete(_))));
+        done = place + old.len();
+    }
+    after.extend(lines.get(done..).unwrap_or_default().iter().map(|line| (*line).to_owned()));
+    Ok(after.concat())
+}
+
+/// Returns the place from `from` on that is nearest to `guess`, of two the later.
+fn find(lines: &[&str], old: &[String], guess: usize, from: usize) -> Option<usize> {
+    let last = lines.len().checked_sub(old.len()).filter(|last| *last >= from)?;
+    let guess = guess.clamp(from, last);
+    let fits = |place: &usize| lines.get(*place..*place + old.len()).is_some_and(|lines| lines.iter().eq(old));
+    let near = |offset| [guess.checked_add(offset), guess.checked_sub(offset)];
+    (0..=last - from).flat_map(near).flatten().filter(|place| (from..=last).contains(place)).find(fits)
 }

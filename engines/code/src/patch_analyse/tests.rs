@@ -168,6 +168,19 @@ fn a_hunk_applies_where_its_context_moved() {
     assert_eq!(rejected["rejects"].as_array().unwrap().len(), 1);
 }
 
+/// GNU patch 2.7.6 of the same files: without context the stated line decides, also where an equal one is near.
+#[test]
+fn a_hunk_without_context_applies_at_its_line() {
+    for (hunks, after) in [
+        ("@@ -5 +4,0 @@\n-x\n", "a\nb\nx\nc\nd\n"),
+        ("@@ -2,0 +3 @@\n+new\n@@ -5 +5,0 @@\n-x\n", "a\nb\nnew\nx\nc\nd\n"),
+    ] {
+        let patch = format!("--- a/f\n+++ b/f\n{hunks}");
+        let output = run(json!({ "patch": patch, "files": { "f": "a\nb\nx\nc\nx\nd\n" } }));
+        assert_eq!(output["applied"]["f"], after, "{hunks}");
+    }
+}
+
 /// Hassan 2009: equal shares have the entropy 1, one file 0; and 3 of 4 lines in one of two files, by hand:
 /// `-(0.75 log2 0.75 + 0.25 log2 0.25) = 0.8112781...`.
 #[test]

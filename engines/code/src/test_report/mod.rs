@@ -150,13 +150,14 @@ pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
         .fold([0_u64; 3], |[a, b, c], [x, y, z]| [a.saturating_add(x), b.saturating_add(y), c.saturating_add(z)]);
     let cases: Vec<&Case> = runs.iter().flat_map(|run| &run.cases).collect();
     let coverage = (!covered.is_empty()).then(|| covered.percent(&input.changed_lines, context));
+    // The sum of no times is -0.
     let duration: f64 = runs.iter().map(Run::seconds).sum();
     Ok(Output {
         gate: failed == 0 && gate(&input, coverage.as_ref(), context),
         passed: tested.then_some(passed),
         failed: tested.then_some(failed),
         skipped: tested.then_some(skipped),
-        duration: (tested && duration.is_finite()).then_some(duration),
+        duration: (tested && duration.is_finite()).then_some(duration + 0.0),
         failures: failures(&cases, context),
         flaky: flaky(&cases),
         slowest: slowest(&cases),
