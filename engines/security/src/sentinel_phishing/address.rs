@@ -143,7 +143,11 @@ impl Address {
         if !good && host != "localhost" {
             return None;
         }
-        let registrable = psl::domain(host.as_bytes())
+        // An address has no registrable part, though its last two numbers look like a name and a suffix.
+        let number = host.parse::<Ipv4Addr>().is_ok() || host.parse::<Ipv6Addr>().is_ok();
+        let registrable = Some(host.as_bytes())
+            .filter(|_| !number)
+            .and_then(psl::domain)
             .and_then(|domain| std::str::from_utf8(domain.as_bytes()).ok())
             .unwrap_or(&host)
             .to_owned();

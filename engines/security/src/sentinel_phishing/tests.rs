@@ -48,6 +48,19 @@ fn an_imitated_name_is_found_in_each_disguise() {
     }
 }
 
+/// tldextract 5.3: an address has no domain under a public suffix.
+#[test]
+fn the_registrable_part_of_an_address_is_the_address() {
+    for (url, registrable) in [
+        ("http://93.184.216.34/login", "93.184.216.34"),
+        ("http://[2001:db8::1]/login", "2001:db8::1"),
+        ("http://www.example.co.uk/login", "example.co.uk"),
+    ] {
+        let output = crate::FAMILY.run(145, json!({ "url": url }), &Context::default()).unwrap();
+        assert_eq!(output["urls"][0]["registrable"], registrable, "{url}");
+    }
+}
+
 #[test]
 fn encodings_still_fire() {
     let text = "Dear customer, your account has been suspended. Verify your password immediately: http://paypa1-secure.example/login";

@@ -16,8 +16,9 @@ const MAX_PATTERN: usize = 1 << 20;
 /// A field and what it must hold.
 pub(super) struct Field {
     path: String,
-    tests: Vec<Test>,
-    /// Whether all tests must hold, or one.
+    /// Tests by value: where a modifier makes variants of a value, one of them must hold.
+    tests: Vec<Vec<Test>>,
+    /// Whether all values must match, or one.
     all: bool,
     negated: bool,
 }
@@ -193,7 +194,7 @@ impl Field {
         let mut tests = Vec::new();
         let all = modifiers.contains(&"all");
         for value in values {
-            tests.extend(tests_of(value, &modifiers).map_err(|why| format!("{field}: {why}"))?);
+            tests.push(tests_of(value, &modifiers).map_err(|why| format!("{field}: {why}"))?);
         }
         let path = field_map.get(field).cloned().unwrap_or_else(|| field.to_owned());
         Ok(Self { path, tests, all, negated: modifiers.contains(&"neq") })
@@ -201,7 +202,7 @@ impl Field {
 
     pub(super) fn matches(&self, event: &Value) -> bool {
         let found = if self.path.is_empty() { None } else { lookup(event, &self.path) };
-        let holds = |test: &Test| test.holds(found, event);
+        let holds = |variants: &Vec<Test>| variants.iter().any(|test| test.holds(found, event));
         let matched = if self.all { self.tests.iter().all(holds) } else { self.tests.iter().any(holds) };
         matched != self.negated
     }

@@ -140,6 +140,10 @@ mod tests {
             ("a|base64|contains", "foobar", json!({ "a": "x Zm9vYmFy y" }), true),
             ("a|base64offset|contains", "bar", json!({ "a": "Zm9vYmFyYmF6" }), true),
             ("a|windash|contains", "' -f'", json!({ "a": "tar /f x" }), true),
+            // pySigma 2.0.1: each value matches by one of its dashes or offsets.
+            ("a|windash|contains|all", "[' -f', ' -g']", json!({ "a": "tar /f -g x" }), true),
+            ("a|windash|contains|all", "[' -f', ' -g']", json!({ "a": "tar /f x" }), false),
+            ("a|base64offset|contains|all", "[bar, baz]", json!({ "a": "Zm9vYmFyYmF6" }), true),
             ("a|fieldref", "b", json!({ "a": "X", "b": "x" }), true),
         ] {
             assert_eq!(
