@@ -54,7 +54,7 @@ macro_rules! passing {
     };
 }
 
-/// Filters that jq 1.7 has and jaq lacks, by jq's definitions or its manual.
+/// Filters that jq 1.7 has and jaq lacks or defines in another way, by jq's definitions or its manual.
 const MORE: &str = r#"
     def leaf_paths: paths(scalars);
     def toarray: if isarray then . else [.] end;
@@ -68,6 +68,18 @@ const MORE: &str = r#"
     def datesub(u; n): . - n;
     def date: todate;
     def ascii: [.] | implode;
+    def join($s): reduce .[] as $x (null; (if . == null then "" else . + $s end)
+      + ($x | if . == null then "" elif isboolean or isnumber then tojson else . end)) // "";
+    def flat($d): reduce .[] as $x ([]; . + if ($x | isarray) and $d != 0 then $x | flat($d - 1) else [$x] end);
+    def flatten: flat(-1);
+    def flatten($d): if $d < 0 then error("flatten depth must not be negative") else flat($d) end;
+    def put($p; $v): if $p == [] then $v else $p[0] as $k | if ($k | isstring)
+      then . + {($k): (.[$k] | put($p[1:]; $v))}
+      else (. // []) | if length == $k then . + [null | put($p[1:]; $v)] else .[$k] |= put($p[1:]; $v) end end end;
+    def fromstream(f): foreach f as $i ({x: null, e: false}; (if .e then {x: null} else . end)
+      | if ($i | length) == 2 then {x: (.x | put($i[0]; $i[1])), e: ($i[0] == [])} else {x, e: ($i[0] | length == 1)} end;
+      if .e then .x else empty end);
+    def truncate_stream(f): . as $n | null | f | if (.[0] | length) > $n then [.[0][$n:]] + .[1:] else empty end;
     def cell(f): if isstring then f elif . == null then "" elif isarray or isobject
       then error("cannot be put into a row: \(tojson)") else tostring end;
     def @csv: map(cell("\"" + (split("\"") | join("\"\"")) + "\"")) | join(",");

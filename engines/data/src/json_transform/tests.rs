@@ -53,6 +53,16 @@ fn the_examples_of_the_manual() {
         (json!([1, 5, 3, 0, 7]), "map(select(. >= 2))", json!([[5, 3, 7]])),
         (json!(["a", "b", "c"]), "add", json!(["abc"])),
         (json!([1, [2, [3]]]), "flatten", json!([[1, 2, 3]])),
+        (json!([1, [2, [3]]]), "flatten(1)", json!([[1, 2, [3]]])),
+        (json!([]), "flatten(1)", json!([[]])),
+        (json!([1, null, "a", true]), "join(\"-\")", json!(["1--a-true"])),
+        (json!([]), "join(\",\")", json!([""])),
+        (
+            json!({ "a": [1, { "b": 2 }], "c": [] }),
+            "fromstream(tostream)",
+            json!([{ "a": [1, { "b": 2 }], "c": [] }]),
+        ),
+        (json!(null), "[1 | truncate_stream([[0], 1], [[1, 0], 2], [[1, 0]], [[1]])]", json!([[[[0], 2], [[0]]]])),
         (json!(null), "[range(0; 10; 3)]", json!([[0, 3, 6, 9]])),
         (json!(null), "[range(0; -5; -1)]", json!([[0, -1, -2, -3, -4]])),
         (

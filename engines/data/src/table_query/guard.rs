@@ -9,7 +9,7 @@ use gluesql_core::sqlparser::dialect::PostgreSqlDialect;
 use gluesql_core::sqlparser::tokenizer::{Token, Tokenizer};
 use serde_json::{Value, json};
 
-use super::store::TICK;
+use super::store::{TICK, Tables};
 use muster_engine::Failure;
 
 const MAX_SQL: usize = 100_000;
@@ -20,6 +20,8 @@ const MAX_GROWTH: usize = 256 * 1024 * 1024;
 
 const CLOCK: [&str; 4] = ["Now", "CurrentDate", "CurrentTime", "CurrentTimestamp"];
 const CHANCE: [&str; 2] = ["Rand", "GenerateUuid"];
+/// Functions that take bytes for characters.
+const BYTES: [&str; 7] = ["Left", "Right", "Substr", "Position", "FindIdx", "Lpad", "Rpad"];
 
 pub fn text(sql: &str) -> Result<(), Failure> {
     if sql.len() > MAX_SQL {
@@ -37,12 +39,19 @@ pub fn text(sql: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Rejects what depends on time or randomness, and what may grow; `size` is that of [`super::store::Tables::size`].
-pub fn check(query: &Query, size: (usize, usize)) -> Result<(), Failure> {
+/// Rejects what depends on time or randomness, what may grow, and functions that count bytes where a letter has several.
+pub fn check(query: &Query, tables: &Tables) -> Result<(), Failure> {
     let tree = serde_json::to_value(query).map_err(Failure::internal)?;
     let mut growth = Growth::default();
     look(&tree, &mut growth)?;
-    growth.check(size)
+    match growth.counts_bytes {
+        Some(name) if growth.beyond_ascii || !tables.is_ascii() => {
+            let name = name.to_uppercase();
+            let message = format!("{name} counts bytes, and there are letters beyond ASCII: take the parts of texts elsewhere");
+            Err(Failure::invalid(&["sql"], message))
+        }
+        _ => growth.check(tables.size()),
+    }
 }
 
 /// How much longer than the longest text of a table or the query a computed text may be.
@@ -52,6 +61,10 @@ struct Growth {
     joined: usize,
     selects: u32,
     factor: usize,
+    /// A function of GlueSQL that takes bytes for characters.
+    counts_bytes: Option<&'static str>,
+    /// A literal has, or a function makes, characters beyond ASCII.
+    beyond_ascii: bool,
 }
 
 impl Growth {
@@ -94,6 +107,8 @@ fn chance() -> Failure {
 }
 
 fn function(key: &str, child: &Value, growth: &mut Growth) -> Result<(), Failure> {
+    growth.counts_bytes = growth.counts_bytes.or_else(|| BYTES.into_iter().find(|name| *name == key));
+    growth.beyond_ascii |= key == "Chr" || (key == "QuotedString" && child.as_str().is_some_and(|text| !text.is_ascii()));
     match key {
         key if CLOCK.contains(&key) => {
             return Err(Failure::invalid(&["sql"], "reads the present time: write the time as a literal"));

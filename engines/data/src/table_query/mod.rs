@@ -1,6 +1,7 @@
 //! q106: SQL over tables.
 
 mod guard;
+mod logic;
 mod plan;
 mod store;
 #[cfg(test)]
@@ -57,7 +58,8 @@ fn answer(mut tables: Tables, sql: &str, limit: usize) -> Result<Output, Failure
     let Statement::Query(mut query) = statement else {
         return Err(Failure::invalid(&["sql"], "may only read: give one SELECT or VALUES"));
     };
-    guard::check(&query, tables.size())?;
+    guard::check(&query, &tables)?;
+    query = logic::three_valued(&query)?;
     // One more than returned, to detect truncation.
     query.limit.get_or_insert(Expr::Value(Cell::I64(i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1))));
 

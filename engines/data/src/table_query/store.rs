@@ -55,6 +55,12 @@ impl Tables {
         (self.tables.values().map(|table| table.rows.len()).sum(), cells.map(text).max().unwrap_or_default())
     }
 
+    /// Whether all texts are of ASCII.
+    pub fn is_ascii(&self) -> bool {
+        let plain = |cell: &Cell| !matches!(cell, Cell::Str(text) if !text.is_ascii());
+        self.tables.values().flat_map(|table| table.rows.iter().flatten()).all(plain)
+    }
+
     fn count(&self) -> Result<()> {
         let left = self.left.get().checked_sub(1).ok_or_else(|| Error::StorageMsg(TOO_MANY.to_owned()))?;
         self.left.set(left);

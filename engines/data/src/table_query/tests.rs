@@ -53,6 +53,51 @@ fn joins_and_groups_match_sqlite() {
     assert_eq!(rows("SELECT name FROM people ORDER BY pay DESC LIMIT 1 OFFSET 1"), json!([["Bob"]]));
 }
 
+/// SQLite 3.40 gives the same of the same tables.
+#[test]
+fn null_is_neither_true_nor_false() {
+    for (sql, expected) in [
+        ("SELECT id FROM people WHERE pay > 8 OR boss = 1 ORDER BY id", json!([[1], [2], [3]])),
+        ("SELECT id FROM people WHERE NOT (pay > 8 AND boss = 1) ORDER BY id", json!([[2], [4]])),
+        ("SELECT id FROM people WHERE NOT (pay > 8 OR boss = 2) ORDER BY id", json!([[2]])),
+        ("SELECT boss, COUNT(*) FROM people GROUP BY boss HAVING SUM(pay) > 100 OR COUNT(*) > 1", json!([[1, 2]])),
+        (
+            "SELECT id, CASE WHEN pay > 8 OR boss = 1 THEN 1 ELSE 0 END AS v FROM people ORDER BY id",
+            json!([[1, 1], [2, 1], [3, 1], [4, 0]]),
+        ),
+        (
+            "SELECT id, (pay > 8 AND boss = 2) AS v FROM people ORDER BY id",
+            json!([[1, null], [2, false], [3, false], [4, false]]),
+        ),
+        (
+            "SELECT id, NOT (pay > 8 OR boss = 1) AS v FROM people ORDER BY id",
+            json!([[1, false], [2, false], [3, false], [4, true]]),
+        ),
+    ] {
+        assert_eq!(rows(sql), expected, "{sql}");
+    }
+    let like = json!({ "tables": { "t": [{ "a": "x" }, { "a": null }, { "a": "éx" }] }, "sql": "SELECT a LIKE '%x' FROM t" });
+    assert_eq!(run(like).unwrap()["rows"], json!([[true], [null], [true]]));
+}
+
+#[test]
+fn functions_that_count_bytes_need_ascii() {
+    let of = |text: &str, sql: &str| run(json!({ "tables": { "t": [{ "a": text }] }, "sql": sql }));
+    assert_eq!(of("abc", "SELECT SUBSTR(a, 2, 1) FROM t").unwrap()["rows"], json!([["b"]]));
+    for (text, sql) in [("éxy", "SELECT SUBSTR(a, 3, 1) FROM t"), ("abc", "SELECT LEFT('éxy', 2) FROM t")] {
+        assert!(matches!(of(text, sql), Err(Failure::Invalid { .. })), "{sql}");
+    }
+    assert_eq!(of("éxy", "SELECT LENGTH(a) FROM t").unwrap()["rows"], json!([[3]]));
+}
+
+/// Each level would copy what is under it.
+#[test]
+fn conditions_that_nest_within_values_are_bounded() {
+    let deep = (0..18).fold("TRUE".to_owned(), |inner, _| format!("COALESCE(a AND {inner}, FALSE)"));
+    let refused = run(json!({ "tables": { "t": [{ "a": true }] }, "sql": format!("SELECT {deep} FROM t") }));
+    assert!(matches!(refused, Err(Failure::TooLarge { .. })), "{refused:?}");
+}
+
 #[test]
 fn a_join_on_equal_columns_goes_by_hash_and_the_plan_says_so() {
     let numbers: Vec<Value> = (0..3_000).map(|n| json!({ "n": n })).collect();

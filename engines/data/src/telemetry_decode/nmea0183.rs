@@ -1,5 +1,7 @@
 //! Sentences of NMEA 0183 (IEC 61162-1).
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use jiff::civil::{Date, Time};
 use nmea::ParseResult;
@@ -60,9 +62,10 @@ pub(super) struct Sentences {
 
 impl Sentences {
     pub(super) fn take(&mut self, line: usize, frame: &Frame, decoded: &mut Decoded) {
-        let sum = frame.body.bytes().fold(0, |sum, byte| sum ^ byte);
         let kind = frame.body.get(2..5).unwrap_or(&frame.body);
-        match nmea::parse_str(&format!("${}*{sum:02X}", frame.body)) {
+        let newer = newer(&frame.body);
+        let sum = newer.bytes().fold(0, |sum, byte| sum ^ byte);
+        match nmea::parse_str(&format!("${newer}*{sum:02X}")) {
             Ok(ParseResult::Unsupported(_)) => decoded.fault(line, format!("sentences {kind} are not decoded")),
             Ok(parsed) => self.parsed.push((line, frame.time, parsed)),
             Err(_) => decoded.fault(line, format!("is not a known sentence {kind}, or one of its fields is invalid")),
@@ -79,6 +82,14 @@ impl Sentences {
                 decoded.fault(*line, "the sentence is in order and has no value that is read");
             }
         }
+    }
+}
+
+/// The body in the form that the library reads: GLL of before NMEA 2.3 has no mode.
+fn newer(body: &str) -> Cow<'_, str> {
+    match body.get(2..5) {
+        Some("GLL") if body.split(',').count() == 7 => Cow::Owned(format!("{body},A")),
+        _ => Cow::Borrowed(body),
     }
 }
 

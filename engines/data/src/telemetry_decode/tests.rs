@@ -229,3 +229,11 @@ mod property {
         }
     }
 }
+
+/// pynmea2 1.19 of the same sentence: GLL as before NMEA 2.3, without a mode.
+#[test]
+fn an_older_sentence_without_its_last_field() {
+    let gll = run(json!({ "payload": "$GPGLL,3224.3537,N,01402.1591,W,072453.70,A*18", "format": "nmea" }));
+    near(&gll["position"]["lat"], 32.405_895);
+    near(&gll["position"]["lon"], -14.035_985);
+}
