@@ -60,7 +60,7 @@ async fn the_gateways_refusals_are_those_of_the_run() {
     let expect = [
         // The call may cost less than its prompt.
         (with("budget_usd", json!(1e-9)), 429, "budget"),
-        (with("chain", json!(["beta"])), 503, "beta"),
+        (with("chain", json!(["beta"])), 503, "two cannot be reached"),
         (with("tools", json!([{ "type": "function", "function": { "name": "no name" } }])), 422, "tools"),
         (with("response_schema", json!([])), 422, "response_schema"),
         (with("messages", json!([])), 422, "messages"),

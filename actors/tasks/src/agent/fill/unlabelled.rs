@@ -191,7 +191,8 @@ fn cron(text: &str) -> Vec<&str> {
         }
         let mut at = 0;
         while let Some(five) = words.get(at..at + 5) {
-            let longer = words.get(at + 5).is_some_and(|(_, word)| is_field(word));
+            let beside = [at.checked_sub(1), Some(at + 5)].into_iter().flatten();
+            let longer = beside.filter_map(|at| words.get(at)).any(|(_, word)| is_field(word));
             if five.iter().all(|(_, word)| is_field(word)) && five.iter().any(|(_, word)| *word == "*") && !longer {
                 let (Some((first, _)), Some((start, last))) = (five.first(), five.last()) else { break };
                 found.extend(line.get(*first..start + last.trim_end_matches('.').len()));
