@@ -28,7 +28,10 @@ async fn it_answers_like_its_route_and_is_counted_like_it() {
         assert_eq!(output[member], routed[member], "{member}: {output}");
     }
     assert_eq!(output["attempts"].as_array().unwrap().len(), 1, "{output}");
-    assert_eq!((&output["attempts"][0]["outcome"], &output["attempts"][0]["breaker"]), (&json!("ok"), &json!("closed")));
+    assert_eq!(
+        (&output["attempts"][0]["outcome"], &output["attempts"][0]["breaker"]),
+        (&json!("ok"), &json!("closed"))
+    );
     // Both are in the ledger, and what is left of the month is what both left.
     let report = client.get("/api/v1/usage").await.json();
     assert!((report["budget"]["spent_usd"].as_f64().unwrap() - upstream.billed()).abs() < 1e-9, "{report}");
@@ -95,7 +98,8 @@ async fn tools_and_a_schema_reach_the_provider_and_calls_come_back() {
     let muster = Muster::start(&format!("{}[chain]\norder = [\"one\"]\n", upstream.provider("one", "alpha")));
     let client = muster.client();
     let mut body = ping();
-    let function = json!({ "name": "add", "parameters": { "type": "object", "properties": { "a": { "type": "number" } } } });
+    let function =
+        json!({ "name": "add", "parameters": { "type": "object", "properties": { "a": { "type": "number" } } } });
     body["tools"] = json!([{ "type": "function", "function": function }]);
     body["response_schema"] = json!({ "type": "object", "properties": {}, "additionalProperties": false });
     body["stream"] = true.into();

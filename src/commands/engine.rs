@@ -84,7 +84,9 @@ fn answer(engine: &'static Engine, input: Value, context: Context) -> Value {
     let outcome = engine.run(input, &context);
     let took = begun.elapsed();
     let (warnings, explained) = context.finish();
-    let answer = outcome.map(|output| EngineRun::of(engine, EngineAnswer { output, warnings, took, explained, ..EngineAnswer::default() }));
+    let answer = outcome.map(|output| {
+        EngineRun::of(engine, EngineAnswer { output, warnings, took, explained, ..EngineAnswer::default() })
+    });
     let value = match answer {
         Ok(answer) => serde_json::to_value(answer),
         Err(failure) => serde_json::to_value(failure),

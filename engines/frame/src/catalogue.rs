@@ -220,7 +220,8 @@ mod tests {
             assert_eq!(engine["kind"].as_str(), Some(record.kind.name()), "{}", record.id);
             let (inputs, outputs) = (texts("inputs"), texts("outputs"));
             if EXTENDED.contains(&record.number) {
-                let has = |own: &[String], shared: &[String]| names(shared).iter().all(|name| names(own).contains(name));
+                let has =
+                    |own: &[String], shared: &[String]| names(shared).iter().all(|name| names(own).contains(name));
                 assert!(has(&record.inputs, &inputs) && has(&record.outputs, &outputs), "{}", record.id);
             } else {
                 assert_eq!((inputs, outputs), (record.inputs.clone(), record.outputs.clone()));

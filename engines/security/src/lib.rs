@@ -10,8 +10,8 @@ mod certificate_inspect;
 mod cvss_score;
 mod decode;
 mod firewall_analyse;
-mod http_header_audit;
 mod gapped;
+mod http_header_audit;
 mod indicator_extract;
 mod jwt_inspect;
 #[cfg(test)]

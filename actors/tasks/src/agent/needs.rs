@@ -39,7 +39,8 @@ pub(super) fn named(agent: &Agent, name: &str) -> Option<String> {
 pub(super) fn for_report(agent: &Agent, name: &str) -> Option<String> {
     let parameter = agent.parameters.iter().find(|parameter| parameter.name == name)?;
     let columns = |members: &[Member]| {
-        let names: Vec<&str> = members.iter().filter(|member| !member.optional).map(|member| member.name.as_str()).collect();
+        let names: Vec<&str> =
+            members.iter().filter(|member| !member.optional).map(|member| member.name.as_str()).collect();
         names.join(", ")
     };
     Some(match &parameter.kind {

@@ -7,8 +7,8 @@ use muster_engines::{Problem, ProblemKind};
 use serde_json::{Map, Value, json};
 
 use super::binding::Binding;
-use super::{files, fill};
 use super::reference::{Head, Reference, Scope, is_name};
+use super::{files, fill};
 use muster_core::FieldError;
 
 /// Maximum number of problems reported for one request's params.

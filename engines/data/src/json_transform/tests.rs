@@ -57,11 +57,7 @@ fn the_examples_of_the_manual() {
         (json!([]), "flatten(1)", json!([[]])),
         (json!([1, null, "a", true]), "join(\"-\")", json!(["1--a-true"])),
         (json!([]), "join(\",\")", json!([""])),
-        (
-            json!({ "a": [1, { "b": 2 }], "c": [] }),
-            "fromstream(tostream)",
-            json!([{ "a": [1, { "b": 2 }], "c": [] }]),
-        ),
+        (json!({ "a": [1, { "b": 2 }], "c": [] }), "fromstream(tostream)", json!([{ "a": [1, { "b": 2 }], "c": [] }])),
         (json!(null), "[1 | truncate_stream([[0], 1], [[1, 0], 2], [[1, 0]], [[1]])]", json!([[[[0], 2], [[0]]]])),
         (json!(null), "[range(0; 10; 3)]", json!([[0, 3, 6, 9]])),
         (json!(null), "[range(0; -5; -1)]", json!([[0, -1, -2, -3, -4]])),

@@ -47,7 +47,8 @@ pub fn check(query: &Query, tables: &Tables) -> Result<(), Failure> {
     match growth.counts_bytes {
         Some(name) if growth.beyond_ascii || !tables.is_ascii() => {
             let name = name.to_uppercase();
-            let message = format!("{name} counts bytes, and there are letters beyond ASCII: take the parts of texts elsewhere");
+            let message =
+                format!("{name} counts bytes, and there are letters beyond ASCII: take the parts of texts elsewhere");
             Err(Failure::invalid(&["sql"], message))
         }
         _ => growth.check(tables.size()),
@@ -108,7 +109,8 @@ fn chance() -> Failure {
 
 fn function(key: &str, child: &Value, growth: &mut Growth) -> Result<(), Failure> {
     growth.counts_bytes = growth.counts_bytes.or_else(|| BYTES.into_iter().find(|name| *name == key));
-    growth.beyond_ascii |= key == "Chr" || (key == "QuotedString" && child.as_str().is_some_and(|text| !text.is_ascii()));
+    growth.beyond_ascii |=
+        key == "Chr" || (key == "QuotedString" && child.as_str().is_some_and(|text| !text.is_ascii()));
     match key {
         key if CLOCK.contains(&key) => {
             return Err(Failure::invalid(&["sql"], "reads the present time: write the time as a literal"));

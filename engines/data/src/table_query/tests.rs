@@ -76,7 +76,8 @@ fn null_is_neither_true_nor_false() {
     ] {
         assert_eq!(rows(sql), expected, "{sql}");
     }
-    let like = json!({ "tables": { "t": [{ "a": "x" }, { "a": null }, { "a": "éx" }] }, "sql": "SELECT a LIKE '%x' FROM t" });
+    let like =
+        json!({ "tables": { "t": [{ "a": "x" }, { "a": null }, { "a": "éx" }] }, "sql": "SELECT a LIKE '%x' FROM t" });
     assert_eq!(run(like).unwrap()["rows"], json!([[true], [null], [true]]));
 }
 

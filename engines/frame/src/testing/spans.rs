@@ -46,7 +46,8 @@ pub fn spans_hold(
     let joined = (0..count).map(|form| forms.iter().map(|of| of[form].as_str()).collect::<Vec<_>>().join("\n"));
     let (mut wrong, mut found) = (Vec::new(), 0);
     for text in forms.iter().flatten().cloned().chain(joined) {
-        let output = run(engine, input(&text)).unwrap_or_else(|failure| panic!("{}: {failure:?} for {text}", engine.id));
+        let output =
+            run(engine, input(&text)).unwrap_or_else(|failure| panic!("{}: {failure:?} for {text}", engine.id));
         walk(&output, &mut |item| {
             found += 1;
             let at = |name: &str| item[name].as_u64().and_then(|at| usize::try_from(at).ok()).unwrap();

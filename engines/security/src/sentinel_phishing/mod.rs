@@ -162,12 +162,15 @@ fn finding(sign: Sign) -> Finding {
 fn urls(text: &str) -> Vec<String> {
     static PATTERN: OnceLock<Option<Regex>> = OnceLock::new();
     // Lengths are bounded afterwards: an automaton that counts them has thousands of states.
-    let pattern = r#"(?i-u:h(?:tt|xx)ps?://|www\.)[^\s<>"'`|\\^]{3,}|(?i-u:(?:[a-z0-9-]+\.)+[a-z]{2,12}/)[^\s<>"'`|\\^]+"#;
+    let pattern =
+        r#"(?i-u:h(?:tt|xx)ps?://|www\.)[^\s<>"'`|\\^]{3,}|(?i-u:(?:[a-z0-9-]+\.)+[a-z]{2,12}/)[^\s<>"'`|\\^]+"#;
     let Some(pattern) = PATTERN.get_or_init(|| Regex::new(pattern).ok()) else { return Vec::new() };
     let plain = text.replace("[.]", ".").replace("(.)", ".").replace("[:]", ":");
     pattern
         .find_iter(&plain)
-        .map(|found| cut(found.as_str()).trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '}', '*']).to_owned())
+        .map(|found| {
+            cut(found.as_str()).trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '}', '*']).to_owned()
+        })
         .collect()
 }
 
@@ -197,14 +200,13 @@ fn anchors(text: &str) -> Option<Sign> {
             _ => return None,
         };
         let target = Address::read(cut(target.as_str()))?;
-        let shown =
-            urls(&format!("{} ", shown.trim())).first().and_then(|url| Address::read(url)).or_else(|| {
-                let text = shown.trim();
-                let is_host = text.contains('.')
-                    && !text.contains(char::is_whitespace)
-                    && psl::suffix(text.as_bytes()).is_some_and(|suffix| suffix.is_known());
-                is_host.then(|| Address::read(text))?
-            })?;
+        let shown = urls(&format!("{} ", shown.trim())).first().and_then(|url| Address::read(url)).or_else(|| {
+            let text = shown.trim();
+            let is_host = text.contains('.')
+                && !text.contains(char::is_whitespace)
+                && psl::suffix(text.as_bytes()).is_some_and(|suffix| suffix.is_known());
+            is_host.then(|| Address::read(text))?
+        })?;
         (shown.registrable != target.registrable)
             .then(|| Sign::new("link-mismatch", 2.8, "a link shows one site and leads to another: open neither"))
     })

@@ -452,7 +452,8 @@ const MOLAR_MASSES: &[(&str, f64)] = &[
 
 /// Converts between the mass and the amount of a substance in a volume; six digits are kept.
 fn molar(name: &str, value: f64, from: &Unit, to: &Unit) -> Option<f64> {
-    let (_, mass) = MOLAR_MASSES.iter().find(|(analyte, _)| *analyte == name || name.ends_with(&format!("_{analyte}")))?;
+    let (_, mass) =
+        MOLAR_MASSES.iter().find(|(analyte, _)| *analyte == name || name.ends_with(&format!("_{analyte}")))?;
     let (mass_unit, amount_unit) = (quantities::unit("mg/L")?, quantities::unit("mmol/L")?);
     let converted = match (from.dimension, to.dimension) {
         (Dimension::MolarConcentration, Dimension::MassConcentration) => {

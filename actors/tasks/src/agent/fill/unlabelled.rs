@@ -165,8 +165,7 @@ fn quoted(text: &str, token: &str) -> bool {
 }
 
 /// Beginnings of the names of time zones.
-const ZONES: [&str; 8] =
-    ["Africa/", "America/", "Asia/", "Atlantic/", "Australia/", "Europe/", "Indian/", "Pacific/"];
+const ZONES: [&str; 8] = ["Africa/", "America/", "Asia/", "Atlantic/", "Australia/", "Europe/", "Indian/", "Pacific/"];
 
 /// Texts of five fields of cron, one of them `*`: "30 3 * * 6".
 fn cron(text: &str) -> Vec<&str> {

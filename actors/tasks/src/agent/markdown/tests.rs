@@ -62,12 +62,7 @@ fn scalars_lists_and_objects_have_no_json() {
             "",
             "Polygon of 3 points (GeoJSON in the outputs)",
         ),
-        (
-            json!({ "b": { "x_y": 1 }, "a": [{ "c": 1 }] }),
-            "any",
-            "",
-            "- **a:**\n\n- **c:** 1\n\n- **b:** x y: 1",
-        ),
+        (json!({ "b": { "x_y": 1 }, "a": [{ "c": 1 }] }), "any", "", "- **a:**\n\n- **c:** 1\n\n- **b:** x y: 1"),
         (
             json!({ "properties": { "id": { "type": ["string", "null"] } } }),
             "any",
