@@ -157,8 +157,8 @@ mod tests {
     }
 
     /// Engines that take or give more than the shared catalogue says: q12 also gives GeoJSON, q68 takes roads and places
-    /// without positions.
-    const EXTENDED: [u16; 2] = [12, 68];
+    /// without positions, q141 files, q210 lines.
+    const EXTENDED: [u16; 4] = [12, 68, 141, 210];
 
     fn names(fields: &[String]) -> Vec<&str> {
         fields.iter().map(|field| field.split(':').next().unwrap()).collect()

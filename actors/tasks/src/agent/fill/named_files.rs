@@ -199,7 +199,7 @@ fn lists(search: &mut Search<'_>, found: &mut Vec<Named<'_>>) {
 }
 
 /// The only file for the only text that is missing.
-fn single(search: &mut Search<'_>, found: &mut Vec<Named<'_>>) {
+fn single(search: &mut Search<'_>, found: &mut [Named<'_>]) {
     let parameters = search.parameters;
     let texts: Vec<&Parameter> = parameters
         .iter()
@@ -300,7 +300,7 @@ fn columns(text: &str) -> Vec<String> {
             }
             rest = next;
         }
-        if names.is_empty() || (word == "column" && ARTICLES.contains(&names[0].as_str())) {
+        if names.first().is_none_or(|first| word == "column" && ARTICLES.contains(&first.as_str())) {
             let before = text.get(..span.start).unwrap_or_default().trim_end();
             let last = before.rsplit(char::is_whitespace).next().unwrap_or_default();
             let last = last.trim_matches(['`', '"', '\'', '“', '”']);

@@ -254,7 +254,7 @@ async fn references_are_converted_to_the_unit_of_the_input() {
     driver(&engines).start("cyclone-analyst", "x", track).result().await;
     let calls = engines.calls();
     let wind = calls.iter().find(|(engine, _)| *engine == "cyclone-wind-field").unwrap();
-    assert_eq!(wind.1["max_wind"], json!(77.1666666667), "150 kt");
+    assert_eq!(wind.1["max_wind"], json!(150.0 * 1852.0 / 3600.0), "150 kt");
     assert_eq!(wind.1["latitude"], json!(26.3));
     let ring = calls.iter().find(|(engine, _)| *engine == "buffer-zone").unwrap();
     assert_eq!(ring.1["geometry"], json!({ "type": "Point", "coordinates": [-88.6, 26.3] }));
