@@ -5,7 +5,7 @@
 //! end by halves, until the engine refuses the size, the input is as large as a request may be, or the call takes longer
 //! than it may. What is reported of that is the slowest accepted input.
 
-#![allow(clippy::unwrap_used, clippy::cast_precision_loss, reason = "a measurement")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::cast_precision_loss, reason = "a measurement")]
 
 use std::time::{Duration, Instant};
 
