@@ -368,10 +368,10 @@ class Grounding:
         text = {
             "fence": f"Here it is:\n```json\n{text}\n```\nDone.",
             "prose": f"The answer: {text}",
-            "comma": text[:-2].rstrip().rstrip("]") + ",],}" if False else text[:-1] + ",}",
+            "comma": text[:-1] + ",}",
             "cut": text.rstrip("}\n ").rstrip("]\n "),
             "comment": text[:1] + " // first\n" + text[1:],
-            "python": text,
+            "python": repr(Grounding.planted),
         }.get(damage, text)
         schema = {
             "type": "object",

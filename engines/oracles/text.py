@@ -53,7 +53,7 @@ from rapidfuzz import fuzz
 from rapidfuzz.distance import DamerauLevenshtein, Indel, JaroWinkler, Levenshtein
 from sklearn.decomposition import NMF
 from sklearn.feature_extraction.text import TfidfVectorizer
-from stdnum import isbn, issn
+from stdnum import ean, isbn, issn
 from vaderSentiment import vaderSentiment
 from xsdata.models.datatype import XmlDateTime
 
@@ -1397,7 +1397,7 @@ class Citations:
             number = pick(
                 rng,
                 [
-                    body + isbn._calc_isbn13_check_digit(body) if hasattr(isbn, "_calc_isbn13_check_digit") else body + digits(1),
+                    body + ean.calc_check_digit(body),
                     body + digits(1),
                     digits(9) + pick(rng, list("0123456789X")),
                     digits(12),
