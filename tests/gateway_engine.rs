@@ -16,7 +16,7 @@ fn ping() -> Value {
 #[tokio::test]
 async fn it_answers_like_its_route_and_is_counted_like_it() {
     let upstream = Billing::start();
-    let settings = "[chain]\norder = [\"one\"]\n[budget.models]\nalpha = 1.0\n[limits.agent]\nchat = 2\n";
+    let settings = "[chain]\norder = [\"one\"]\n[budget.models]\nalpha = 1.0\n[limits.agent]\nchat = 2\n[engines]\nsandbox = \"require\"\n";
     let muster = Muster::start(&format!("{}{settings}", upstream.provider("one", "alpha")));
     let client = muster.client();
     let routed = client.post("/api/q159/llm/chat", &ping()).await;

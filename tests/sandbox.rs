@@ -166,6 +166,10 @@ async fn every_engine_works_in_the_sandbox() {
     ));
     let client = muster.client();
     for engine in muster_engines::all() {
+        // Its answer is a model's: tests/gateway_engine.rs has it beside one, under the same restrictions.
+        if engine.id == "model-gateway" {
+            continue;
+        }
         let path = format!("/api/q{}/run", engine.number);
         let (input, direct) = match (engine.nature, vector::of(engine)) {
             (Nature::Pure | Nature::Model | Nature::State, Some(vector)) => (vector.input.clone(), None),

@@ -44,7 +44,7 @@ from cayennelpp import LppFrame
 from dateutil.relativedelta import relativedelta
 from rapidfuzz.distance import Levenshtein
 
-from jsonlines import equal, exact, main, whole
+from jsonlines import equal, exact, main, pick, whole
 
 warnings.filterwarnings("ignore")
 ORACLES = {}
@@ -66,18 +66,14 @@ def oracle(number, package, tolerance, count=200):
     return register
 
 
-def one(rng, values):
-    return values[int(rng.integers(len(values)))]
-
-
 def document(rng, depth=3, keys="abcd"):
     """A value of JSON."""
     kind = rng.integers(8 if depth else 6)
     if kind == 6:
         return [document(rng, depth - 1, keys) for _ in range(int(rng.integers(0, 5)))]
     if kind == 7:
-        return {one(rng, keys): document(rng, depth - 1, keys) for _ in range(int(rng.integers(0, 5)))}
-    return [None, bool(rng.integers(2)), int(rng.integers(-5, 6)), round(float(rng.normal(0, 10)), 2), one(rng, TEXTS),
+        return {pick(rng, keys): document(rng, depth - 1, keys) for _ in range(int(rng.integers(0, 5)))}
+    return [None, bool(rng.integers(2)), int(rng.integers(-5, 6)), round(float(rng.normal(0, 10)), 2), pick(rng, TEXTS),
             int(rng.integers(-2**40, 2**40))][kind]
 
 
@@ -87,22 +83,22 @@ class CsvProfile:
 
     def column(rng, rows):
         n = lambda low, high: int(rng.integers(low, high))
-        kind = one(rng, ["int", "float", "bool", "date", "datetime", "string", "code", "mixed"])
+        kind = pick(rng, ["int", "float", "bool", "date", "datetime", "string", "code", "mixed"])
         day = lambda: datetime.date(1990, 1, 1) + datetime.timedelta(n(0, 20000))
-        make = {"int": lambda: str(n(-50, 50)), "float": lambda: one(rng, [f"{rng.normal() * 100:.2f}", f"{rng.normal():.3e}", "1."]),
-                "bool": lambda: one(rng, ["true", "false", "True", "FALSE"]), "date": lambda: day().isoformat(),
+        make = {"int": lambda: str(n(-50, 50)), "float": lambda: pick(rng, [f"{rng.normal() * 100:.2f}", f"{rng.normal():.3e}", "1."]),
+                "bool": lambda: pick(rng, ["true", "false", "True", "FALSE"]), "date": lambda: day().isoformat(),
                 "datetime": lambda: f"{day().isoformat()}T{n(0, 24):02}:{n(0, 60):02}:00Z",
-                "string": lambda: one(rng, ["Oslo", "Ålesund", "New York", "São Paulo", "東京", "O'Neill", "x y z"]),
-                "code": lambda: f"{one(rng, 'ABC')}{one(rng, 'XYZ')}-{n(0, 9999):04}", "mixed": lambda: one(rng, ["1", "x", "2.5", "true"])}[kind]
-        share = one(rng, [0, 0.1, 0.5])
-        return [one(rng, CsvProfile.MISSING) if rng.random() < share else make() for _ in range(rows)]
+                "string": lambda: pick(rng, ["Oslo", "Ålesund", "New York", "São Paulo", "東京", "O'Neill", "x y z"]),
+                "code": lambda: f"{pick(rng, 'ABC')}{pick(rng, 'XYZ')}-{n(0, 9999):04}", "mixed": lambda: pick(rng, ["1", "x", "2.5", "true"])}[kind]
+        share = pick(rng, [0, 0.1, 0.5])
+        return [pick(rng, CsvProfile.MISSING) if rng.random() < share else make() for _ in range(rows)]
 
     def sample(rng):
         rows, width = int(rng.integers(3, 40)), int(rng.integers(2, 6))
         columns = [CsvProfile.column(rng, rows) for _ in range(width)]
-        text, end = io.StringIO(), one(rng, ["\n", "\r\n"])
-        writer = csv.writer(text, delimiter=one(rng, [",", ";", "\t", "|"]), lineterminator=end,
-                            quoting=one(rng, [csv.QUOTE_MINIMAL, csv.QUOTE_ALL]))
+        text, end = io.StringIO(), pick(rng, ["\n", "\r\n"])
+        writer = csv.writer(text, delimiter=pick(rng, [",", ";", "\t", "|"]), lineterminator=end,
+                            quoting=pick(rng, [csv.QUOTE_MINIMAL, csv.QUOTE_ALL]))
         writer.writerow([f"c{k}" for k in range(width)])
         writer.writerows(zip(*columns))
         return {"csv": text.getvalue()}
@@ -175,10 +171,10 @@ class TableQuery:
     def sample(rng):
         rows = int(rng.integers(0, 25)) or 1
         names = ["x", "y", "é", "A", "a b", "x_y"]
-        t = [{"id": k, "a": one(rng, names) if rng.random() < 0.9 else None, "b": int(rng.integers(-9, 30)) if rng.random() < 0.85 else None,
+        t = [{"id": k, "a": pick(rng, names) if rng.random() < 0.9 else None, "b": int(rng.integers(-9, 30)) if rng.random() < 0.85 else None,
               "c": round(float(rng.normal(5, 9)), 3)} for k in range(rows)]
-        u = [{"id": k, "a": one(rng, names), "name": one(rng, ["Ada", "Bob", "Ölaf"])} for k in range(int(rng.integers(1, 8)))]
-        query = one(rng, TableQuery.QUERIES).format(n=int(rng.integers(0, 8)), m=int(rng.integers(5, 20)), letter=one(rng, ["x", "a", "é", "_"]))
+        u = [{"id": k, "a": pick(rng, names), "name": pick(rng, ["Ada", "Bob", "Ölaf"])} for k in range(int(rng.integers(1, 8)))]
+        query = pick(rng, TableQuery.QUERIES).format(n=int(rng.integers(0, 8)), m=int(rng.integers(5, 20)), letter=pick(rng, ["x", "a", "é", "_"]))
         return {"tables": {"t": t, "u": u}, "sql": query}
 
     def run(i):
@@ -212,22 +208,22 @@ class JsonQuery:
 
     def segment(rng, deep=1):
         n = lambda: int(rng.integers(-3, 5))
-        name = one(rng, JsonQuery.KEYS)
+        name = pick(rng, JsonQuery.KEYS)
         quoted = lambda text: "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-        step = lambda: one(rng, ["", n()])
+        step = lambda: pick(rng, ["", n()])
         test = ["@.a", "!@.b", "@.a == 1", "@.a != @.b", "@ > 2", "@.b <= 'a'", "@ == null", "@ == true", "length(@) > 1", "count(@.*) >= 2",
                 "match(@.a, 'n.*')", "search(@, '[a-z]')", "@.a && @.b", "@.a || !@.c", "value(@..a) == 1", "@[0] == @[-1]", "(@.a < 3) && !(@.b == 'x')",
                 "$.a == @", "@ < 1.5", "@ == -0", "@.* == 1 || @['a b']" if deep < 0 else "@['a b']"]
-        slices = f"{step()}:{step()}" + one(rng, ["", f":{n()}"])
-        selector = lambda: one(rng, [quoted(name), json.dumps(name, ensure_ascii=False), str(n()), slices, "*", f"?{one(rng, test)}"])
-        return one(rng, [lambda: f".{one(rng, 'abcé')}", lambda: ".*", lambda: f"[{selector()}]", lambda: f"[{selector()}, {selector()}]",
-                         lambda: f"..{one(rng, 'abc')}", lambda: f"..[{selector()}]", lambda: "..*"])()
+        slices = f"{step()}:{step()}" + pick(rng, ["", f":{n()}"])
+        selector = lambda: pick(rng, [quoted(name), json.dumps(name, ensure_ascii=False), str(n()), slices, "*", f"?{pick(rng, test)}"])
+        return pick(rng, [lambda: f".{pick(rng, 'abcé')}", lambda: ".*", lambda: f"[{selector()}]", lambda: f"[{selector()}, {selector()}]",
+                         lambda: f"..{pick(rng, 'abc')}", lambda: f"..[{selector()}]", lambda: "..*"])()
 
     def path(rng):
         return "$" + "".join(JsonQuery.segment(rng) for _ in range(int(rng.integers(0, 4))))
 
     def expression(rng):
-        return one(rng, [
+        return pick(rng, [
             "a", "a.b", "a[0]", "a[-1]", "a[*].b", "*.a", "a[].b", "[*].a[]", "a[?b > `1`]", "a[?b == 'a'].c", "a[1:3]", "a[::-1]", "a[::2]", "{x: a, y: b}",
             "[a, b, c]", "a || b", "a && b", "!a", "length(a)", "keys(a)", "sort(keys(@))", "values(a)", "type(a)", "to_string(a)", "to_number(b)", "a | [0]",
             "a[*] | length(@)", "max(a[?type(@) == 'number'])", "sum(a[?type(@) == 'number'])", "avg(a[?type(@) == 'number'])",
@@ -242,16 +238,16 @@ class JsonQuery:
         text = ""
         while True:
             if isinstance(value, dict) and value and rng.random() < 0.8:
-                key = one(rng, list(value))
+                key = pick(rng, list(value))
                 text, value = text + "/" + key.replace("~", "~0").replace("/", "~1"), value[key]
             elif isinstance(value, list) and value and rng.random() < 0.8:
                 at = int(rng.integers(len(value)))
                 text, value = f"{text}/{at}", value[at]
             else:
-                return text + one(rng, ["", "", "", "/x", "/-", "/01", "/~2", "/0", "/", "/-1", "x"])
+                return text + pick(rng, ["", "", "", "/x", "/-", "/01", "/~2", "/0", "/", "/-1", "x"])
 
     def sample(rng):
-        value, language = document(rng, 4, JsonQuery.KEYS), one(rng, ["jsonpath", "jsonpath", "jmespath", "pointer"])
+        value, language = document(rng, 4, JsonQuery.KEYS), pick(rng, ["jsonpath", "jsonpath", "jmespath", "pointer"])
         while not isinstance(value, (dict, list)) or not value:
             value = document(rng, 4, JsonQuery.KEYS)
         query = {"jsonpath": lambda: JsonQuery.path(rng), "jmespath": lambda: JsonQuery.expression(rng),
@@ -470,7 +466,7 @@ class JsonTransform:
     def sample(rng):
         # Members of objects are in the order of their names here.
         value = json.loads(json.dumps(document(rng, 3), sort_keys=True))
-        return {"document": value, "program": one(rng, JsonTransform.PROGRAMS), "variables": {"x": int(rng.integers(9))}}
+        return {"document": value, "program": pick(rng, JsonTransform.PROGRAMS), "variables": {"x": int(rng.integers(9))}}
 
     def run(i):
         return jq.compile(i["program"], args=i["variables"]).input_value(i["document"]).all()
@@ -523,19 +519,19 @@ class SchemaValidate:
             return bool(rng.integers(2))
         types = ["null", "boolean", "integer", "number", "string", "array", "object"]
         choices = {
-            "type": lambda: one(rng, types) if rng.random() < 0.7 else [str(t) for t in rng.choice(types, 2, replace=False)],
+            "type": lambda: pick(rng, types) if rng.random() < 0.7 else [str(t) for t in rng.choice(types, 2, replace=False)],
             "minimum": lambda: int(rng.integers(-5, 5)),
             "exclusiveMaximum": lambda: int(rng.integers(-5, 5)),
-            "multipleOf": lambda: one(rng, [1, 2, 0.5, 0.01, 3]),
+            "multipleOf": lambda: pick(rng, [1, 2, 0.5, 0.01, 3]),
             "minLength": lambda: int(rng.integers(0, 4)),
             "maxLength": lambda: int(rng.integers(0, 4)),
-            "pattern": lambda: one(rng, ["^a", "[a-z]+", "^.{1,3}$", "\\d"]),
+            "pattern": lambda: pick(rng, ["^a", "[a-z]+", "^.{1,3}$", "\\d"]),
             "enum": lambda: [document(rng, 1) for _ in range(3)],
             "const": lambda: document(rng, 1),
             "minItems": lambda: int(rng.integers(0, 3)),
             "maxItems": lambda: int(rng.integers(0, 3)),
             "uniqueItems": lambda: bool(rng.integers(2)),
-            "required": lambda: [one(rng, "abcd")],
+            "required": lambda: [pick(rng, "abcd")],
             "minProperties": lambda: int(rng.integers(0, 3)),
             "maxProperties": lambda: int(rng.integers(0, 3)),
         }
@@ -554,13 +550,13 @@ class SchemaValidate:
 
     def sample(rng):
         if rng.random() < 0.25:
-            name = one(rng, SchemaValidate.FORMATS)
-            return {"schema": {"format": name}, "document": one(rng, SchemaValidate.VALUES[name]), "formats": bool(rng.random() < 0.8)}
-        draft = one(rng, list(SchemaValidate.DRAFTS) + [None] * 3)
+            name = pick(rng, SchemaValidate.FORMATS)
+            return {"schema": {"format": name}, "document": pick(rng, SchemaValidate.VALUES[name]), "formats": bool(rng.random() < 0.8)}
+        draft = pick(rng, list(SchemaValidate.DRAFTS) + [None] * 3)
         schema = {**(s if isinstance(s := SchemaValidate.schema(rng, 3), dict) else {}), "$defs": {"d": SchemaValidate.schema(rng, 0)}}
         if draft and "draft-04" in draft:
             schema = {
-                "type": one(rng, ["object", "integer", "array"]), "minimum": 2, "exclusiveMinimum": bool(rng.integers(2)), "required": ["a"],
+                "type": pick(rng, ["object", "integer", "array"]), "minimum": 2, "exclusiveMinimum": bool(rng.integers(2)), "required": ["a"],
                 "items": {"type": "integer"}
             }
         if draft:
@@ -610,12 +606,12 @@ class SchemaInfer:
             result = {}
             for key in keys:
                 if rng.random() < 0.7:
-                    result[key] = one(rng, [
+                    result[key] = pick(rng, [
                         lambda: int(rng.integers(9)), lambda: 1.5, lambda: "x", lambda: None, lambda: True, lambda: [1, 2.5], lambda: ["x"],
                         lambda: "2026-01-01T00:00:00Z", lambda: record(depth - 1) if depth else 1
                     ])()
             return result
-        shapes = one(rng, [lambda: record(2), lambda: document(rng, 2)])
+        shapes = pick(rng, [lambda: record(2), lambda: document(rng, 2)])
         return {
             "samples": [shapes() for _ in range(int(rng.integers(1, 130) if rng.random() < 0.2 else rng.integers(1, 12)))],
             "detect_formats": bool(rng.integers(2)), "enum_limit": int(rng.integers(0, 20))
@@ -659,7 +655,7 @@ class DiffPatch:
             yield from DiffPatch.places(item, path + "/" + str(key).replace("~", "~0").replace("/", "~1"))
 
     def sample(rng):
-        before, kind = document(rng, 3, DiffPatch.KEYS), one(rng, ["json-patch", "merge-patch"])
+        before, kind = document(rng, 3, DiffPatch.KEYS), pick(rng, ["json-patch", "merge-patch"])
         mode = rng.random()
         if mode < 0.4:
             after = document(rng, 3, DiffPatch.KEYS) if rng.random() < 0.5 else DiffPatch.changed(rng, before)
@@ -671,14 +667,14 @@ class DiffPatch:
         operations = []
         for _ in range(int(rng.integers(1, 5))):
             places = list(DiffPatch.places(before))
-            path = one(rng, places) + one(rng, ["", "", "/-", "/x", "/0", "/01"])
-            operation = {"op": one(rng, ["add", "remove", "replace", "move", "copy", "test"]), "path": path}
+            path = pick(rng, places) + pick(rng, ["", "", "/-", "/x", "/0", "/01"])
+            operation = {"op": pick(rng, ["add", "remove", "replace", "move", "copy", "test"]), "path": path}
             if operation["op"] in ("add", "replace", "test"):
                 operation["value"] = document(rng, 1)
             if operation["op"] in ("move", "copy"):
-                operation["from"] = one(rng, places)
+                operation["from"] = pick(rng, places)
             if rng.random() < 0.05:
-                del operation[one(rng, list(operation))]
+                del operation[pick(rng, list(operation))]
             operations.append(operation)
         return {"before": before, "patch": operations, "kind": kind}
 
@@ -728,8 +724,8 @@ class FormatConvert:
 
     def flat(rng):
         keys = [str(k) for k in rng.choice(["a", "b", "é", "a b", "x-y", "A"], 3, replace=False)]
-        return [{k: one(rng, [int(rng.integers(-9, 9)), round(float(rng.normal()), 3),
-                              one(rng, TEXTS), bool(rng.integers(2))])
+        return [{k: pick(rng, [int(rng.integers(-9, 9)), round(float(rng.normal()), 3),
+                              pick(rng, TEXTS), bool(rng.integers(2))])
                  for k in keys} for _ in range(int(rng.integers(1, 6)))]
 
     def write(value, kind, rng):
@@ -752,15 +748,15 @@ class FormatConvert:
         return base64.b64encode(cbor2.dumps(value) if kind == "cbor" else msgpack.packb(value)).decode()
 
     def sample(rng):
-        source, target = one(rng, [f for f in FormatConvert.FORMATS if f != "toml"]), one(rng, FormatConvert.FORMATS)
+        source, target = pick(rng, [f for f in FormatConvert.FORMATS if f != "toml"]), pick(rng, FormatConvert.FORMATS)
         if source == "yaml" and rng.random() < 0.6:
-            return {"content": one(rng, FormatConvert.YAML), "from": "yaml", "to": one(rng, ["json", "cbor"])}
+            return {"content": pick(rng, FormatConvert.YAML), "from": "yaml", "to": pick(rng, ["json", "cbor"])}
         value = FormatConvert.flat(rng)
         if source in ("json", "yaml", "cbor", "msgpack") and target not in ("csv", "xml", "ndjson"):
             value = document(rng, 3, ["a", "b", "é", "x y", "1", "true", "", "null", "~"])
         if target == "toml":
             value = {"top": value}
-            source = one(rng, ["json", "yaml", "cbor", "msgpack"])
+            source = pick(rng, ["json", "yaml", "cbor", "msgpack"])
         if source == "xml":
             value = [{k: v if isinstance(v, str) and v.isprintable() else "t" for k, v in row.items()} for row in value]
         return {"content": FormatConvert.write(value, source, rng), "from": source, "to": target}
@@ -843,12 +839,12 @@ class Linkage:
 
     def record(rng):
         n = lambda low, high: int(rng.integers(low, high))
-        name = f"{one(rng, Linkage.FIRST)} {one(rng, Linkage.LAST)}"
+        name = f"{pick(rng, Linkage.FIRST)} {pick(rng, Linkage.LAST)}"
         full = {
             "name": name.upper() if rng.random() < 0.2 else name, "born": f"{n(1950, 1953)}-{n(1, 13):02}-{n(1, 13):02}",
-            "city": one(rng, ["Oslo", "Oslo  ", "osló", "Bergen", "New-York", "New York"]),
-            "phone": f"{one(rng, ['+44 20 ', '020 ', '(020) '])}{n(7031, 7034)} {n(3000, 3003)}",
-            "age": one(rng, [n(20, 25), float(n(20, 25)), str(n(20, 25)), -3, 0]), "id": one(rng, ["A1", "a1", "B2", 7])
+            "city": pick(rng, ["Oslo", "Oslo  ", "osló", "Bergen", "New-York", "New York"]),
+            "phone": f"{pick(rng, ['+44 20 ', '020 ', '(020) '])}{n(7031, 7034)} {n(3000, 3003)}",
+            "age": pick(rng, [n(20, 25), float(n(20, 25)), str(n(20, 25)), -3, 0]), "id": pick(rng, ["A1", "a1", "B2", 7])
         }
         return {k: None if rng.random() < 0.05 else v for k, v in full.items() if rng.random() < 0.95}
 
@@ -856,7 +852,7 @@ class Linkage:
         kinds = {"name": "name", "born": "date", "city": "text", "phone": "phone", "age": "number", "id": "exact"}
         i = {
             "left": [Linkage.record(rng) for _ in range(int(rng.integers(2, 20)))], "fields": [{"name": k, "kind": v} for k, v in kinds.items()],
-            "threshold": float(rng.uniform(0, 1)), "block_on": one(rng, [[], [], ["city"], ["city", "id"]])
+            "threshold": float(rng.uniform(0, 1)), "block_on": pick(rng, [[], [], ["city"], ["city", "id"]])
         }
         if rng.random() < 0.5:
             i["right"] = [Linkage.record(rng) for _ in range(int(rng.integers(1, 20)))]
@@ -945,15 +941,15 @@ class UnitCalculate:
     ]
 
     def sample(rng):
-        kind = one(rng, UnitCalculate.KINDS)
-        a, b, c = (one(rng, list(kind)) for _ in range(3))
-        x, y = (one(rng, [str(int(rng.integers(1, 200))), f"{rng.uniform(0.01, 50):.3f}", "1e3", "2.5e-3"]) for _ in range(2))
-        shape = one(
+        kind = pick(rng, UnitCalculate.KINDS)
+        a, b, c = (pick(rng, list(kind)) for _ in range(3))
+        x, y = (pick(rng, [str(int(rng.integers(1, 200))), f"{rng.uniform(0.01, 50):.3f}", "1e3", "2.5e-3"]) for _ in range(2))
+        shape = pick(
             rng,
             ["{x} {a}", "{x} {a}", "{x} {a} + {y} {b}", "{x} {a} - {y} {b}", "({x} {a}) * {y}", "({x} {a}) / {y}", "2 * ({x} {a} + {y} {b})", "temperature"])
         if shape == "temperature":
             scale = {"°C": "degC", "°F": "degF", "K": "kelvin"}
-            a, c = one(rng, list(scale)), one(rng, list(scale))
+            a, c = pick(rng, list(scale)), pick(rng, list(scale))
             return {"expression": f"{x} {a}", "to": c, "digits": 15, "_theirs": [f"{x}", scale[a], scale[c]]}
         theirs = shape.format(x=x, y=y, a=f"* Q('{kind[a]}')", b=f"* Q('{kind[b]}')")
         return {"expression": shape.format(x=x, y=y, a=a, b=b), "to": c, "digits": 15, "_theirs": [theirs, None, kind[c]]}
@@ -978,7 +974,7 @@ class Clock:
         start = datetime.datetime(1975, 1, 1) + datetime.timedelta(seconds=int(rng.integers(0, 60 * 365 * 86400)))
         if rng.random() < 0.4:
             year = int(rng.integers(1990, 2030))
-            day = one(rng, [
+            day = pick(rng, [
                 datetime.date(year, 3, 31),
                 datetime.date(year, 10, 31),
                 datetime.date(year, 3, 14),
@@ -1000,11 +996,11 @@ class Clock:
 @oracle(115, "zoneinfo, dateutil, numpy", 0)
 class DateTimes:
     def sample(rng):
-        operation, zone = one(rng, ["parse", "convert", "add", "difference", "business-days", "business-add", "range"]), one(rng, ZONES)
+        operation, zone = pick(rng, ["parse", "convert", "add", "difference", "business-days", "business-add", "range"]), pick(rng, ZONES)
         value, holidays = Clock.random(rng), [(datetime.date(2026, 1, 1) + datetime.timedelta(int(rng.integers(0, 60)))).isoformat() for _ in range(5)]
         i = {"operation": operation, "value": value.isoformat(), "timezone": zone}
         if operation == "parse" and rng.random() < 0.5:
-            i["value"] = one(rng, [
+            i["value"] = pick(rng, [
                 value.isoformat() + "Z",
                 value.isoformat() + "+05:45",
                 str(int(value.timestamp())),
@@ -1012,13 +1008,13 @@ class DateTimes:
                 value.date().isoformat()
             ])
         if operation == "convert":
-            i["to_timezone"] = one(rng, ZONES)
+            i["to_timezone"] = pick(rng, ZONES)
         if operation == "add":
             amount = {
                 "years": int(rng.integers(-3, 4)), "months": int(rng.integers(-14, 15)), "weeks": int(rng.integers(-3, 4)), "days": int(rng.integers(-40, 41)),
                 "hours": int(rng.integers(-50, 50)), "minutes": int(rng.integers(-90, 90))
             }
-            sign = one(rng, [1, -1])
+            sign = pick(rng, [1, -1])
             chosen = {k: abs(amount[k]) for k in rng.choice(list(amount), int(rng.integers(1, 4)), replace=False)}
             date = "".join(f"{chosen[k]}{k[0].upper()}" for k in ("years", "months", "weeks", "days") if chosen.get(k) is not None)
             clock = "".join(f"{chosen[k]}{k[0].upper()}" for k in ("hours", "minutes") if chosen.get(k) is not None)
@@ -1035,7 +1031,7 @@ class DateTimes:
             else:
                 i["amount"] = str(int(rng.integers(-12, 13)))
         if operation == "range":
-            i["other"], i["amount"] = (value + datetime.timedelta(hours=int(rng.integers(0, 60)))).isoformat(), one(rng, ["PT1H", "PT45M", "P1D"])
+            i["other"], i["amount"] = (value + datetime.timedelta(hours=int(rng.integers(0, 60)))).isoformat(), pick(rng, ["PT1H", "PT45M", "P1D"])
         return i
 
     def start(i, name="value"):
@@ -1111,7 +1107,7 @@ class Expectations:
     def sample(rng):
         n = lambda low, high: int(rng.integers(low, high))
         rows = [{
-            "id": n(0, 12), "x": one(rng, [n(0, 9), float(n(0, 9)), 2.5]), "s": one(rng, ["NO", "SE", "DK", "é", ""]),
+            "id": n(0, 12), "x": pick(rng, [n(0, 9), float(n(0, 9)), 2.5]), "s": pick(rng, ["NO", "SE", "DK", "é", ""]),
             "t": f"2026-01-{n(1, 29):02}T{n(0, 24):02}:00:00Z"
         } for _ in range(n(0, 30))]
         for row in rows:
@@ -1122,20 +1118,20 @@ class Expectations:
                     else:
                         del row[key]
         def rule():
-            check, mostly = one(rng, ["not-null", "unique", "range", "regex", "in-set", "type", "freshness", "row-count", "foreign-key"
-                                      ]), {"mostly": one(rng, [0, 0.5, 0.9, 1])} if rng.random() < 0.4 else {}
+            check, mostly = pick(rng, ["not-null", "unique", "range", "regex", "in-set", "type", "freshness", "row-count", "foreign-key"
+                                      ]), {"mostly": pick(rng, [0, 0.5, 0.9, 1])} if rng.random() < 0.4 else {}
             column, args = {
-                "not-null": lambda: (one(rng, ["id", "x", "s", "t"]), {}), "unique": lambda: ("id", one(rng, [{}, {"with": ["s"]}])), "range": lambda:
+                "not-null": lambda: (pick(rng, ["id", "x", "s", "t"]), {}), "unique": lambda: ("id", pick(rng, [{}, {"with": ["s"]}])), "range": lambda:
                 ("x", {"min": n(0, 4), "max": n(4, 9), "exclusive_min": bool(n(0, 2)), "exclusive_max": bool(n(0, 2))}), "regex": lambda:
-                ("s", {"pattern": one(rng, ["^N", "^[A-Z]{2}$", "é", "^$"])}), "in-set": lambda: one(rng, [("s", {"values": ["NO", "SE"]}),
+                ("s", {"pattern": pick(rng, ["^N", "^[A-Z]{2}$", "é", "^$"])}), "in-set": lambda: pick(rng, [("s", {"values": ["NO", "SE"]}),
                                                                                                            ("x", {"values": [1, 2.0, 2.5, 3]})]),
-                "type": lambda: one(rng, [("x", {"type": "integer"}), ("x", {"type": "number"}), ("s", {"type": "string"}),
+                "type": lambda: pick(rng, [("x", {"type": "integer"}), ("x", {"type": "number"}), ("s", {"type": "string"}),
                                           ("t", {"type": "datetime"})]), "freshness": lambda:
-                ("t", {"reference": "2026-01-29T00:00:00Z", "max_age": one(rng, ["P1D", "PT36H", "P14D"]), "of": one(rng, ["all", "newest"])}),
+                ("t", {"reference": "2026-01-29T00:00:00Z", "max_age": pick(rng, ["P1D", "PT36H", "P14D"]), "of": pick(rng, ["all", "newest"])}),
                 "row-count": lambda: ("", {"min": n(0, 15), "max": n(10, 30)}), "foreign-key": lambda:
                 ("x", {"rows": [{"k": v} for v in (1, 2, 3.0)], "column": "k"})
             }[check]()
-            return {"column": column, "check": check, "args": args | mostly, "severity": one(rng, ["warn", "error"])}
+            return {"column": column, "check": check, "args": args | mostly, "severity": pick(rng, ["warn", "error"])}
         return {"rows": rows, "rules": [rule() for _ in range(n(1, 6))]}
 
     def failing(rule, frame):
@@ -1197,9 +1193,9 @@ class Drift:
         shift, digits = float(rng.normal(0, 0.7)), int(rng.integers(0, 4))
         baseline, current = (np.round(rng.normal(at, 1, size), digits).tolist() for at, size in ((0, n), (shift, m)))
         for values in (baseline, current):
-            for k in np.flatnonzero(rng.random(len(values)) < one(rng, [0, 0, 0.2])):
+            for k in np.flatnonzero(rng.random(len(values)) < pick(rng, [0, 0, 0.2])):
                 values[k] = None
-        words = lambda size, letters: [one(rng, letters) if rng.random() < 0.95 else None for _ in range(size)]
+        words = lambda size, letters: [pick(rng, letters) if rng.random() < 0.95 else None for _ in range(size)]
         return {
             "baseline": {"x": baseline, "w": words(n, ["a", "b", "é"])}, "current": {"x": current, "w": words(m, ["a", "b", "c", "é"])},
             "bins": int(rng.integers(2, 15))
@@ -1243,7 +1239,7 @@ class Resample:
     RULES = {"PT15M": "15min", "PT1H": "1h", "PT6H": "6h", "PT7M": "7min", "P1D": "1D", "P1M": "MS", "P1W": "W-MON"}
 
     def sample(rng):
-        interval, zone = one(rng, list(Resample.RULES)), one(rng, ZONES)
+        interval, zone = pick(rng, list(Resample.RULES)), pick(rng, ZONES)
         span = {"PT15M": 9e3, "PT7M": 5e3, "PT1H": 6e4, "PT6H": 4e5, "P1D": 2e6, "P1W": 1e7, "P1M": 4e7}[interval]
         start = Clock.random(rng).replace(tzinfo=UTC)
         points = lambda: [{
@@ -1252,7 +1248,7 @@ class Resample:
         return {
             "series": {name: points()
                        for name in ["a", "b"][:int(rng.integers(1, 3))]}, "interval": interval, "timezone": zone,
-            "aggregate": one(rng, ["mean", "sum", "min", "max", "last", "count"]), "fill": one(rng, ["none", "linear", "previous", "zero"]),
+            "aggregate": pick(rng, ["mean", "sum", "min", "max", "last", "count"]), "fill": pick(rng, ["none", "linear", "previous", "zero"]),
             "max_gap": int(rng.integers(0, 5))
         }
 
@@ -1311,13 +1307,13 @@ class Resample:
 class Anonymise:
     def sample(rng):
         rows = [{
-            "age": int(rng.integers(18, 80)), "zip": one(rng, ["0150", "0151", "5003", "7010"]), "sex": one(rng, ["f", "m"]),
-            "ill": one(rng, ["flu", "gout", "asthma"]), "pay": int(rng.integers(1, 6)) * 10, "name": "N"
+            "age": int(rng.integers(18, 80)), "zip": pick(rng, ["0150", "0151", "5003", "7010"]), "sex": pick(rng, ["f", "m"]),
+            "ill": pick(rng, ["flu", "gout", "asthma"]), "pay": int(rng.integers(1, 6)) * 10, "name": "N"
         } for _ in range(int(rng.integers(6, 60)))]
         tree = {"0150": ["Oslo", "East"], "0151": ["Oslo", "East"], "5003": ["Bergen", "West"], "7010": ["Trondheim", "Mid"]}
         return {
-            "rows": rows, "quasi_identifiers": ["age", "zip", "sex"], "sensitive": [one(rng, ["ill", "pay"])], "direct_identifiers": ["name"],
-            "k": int(rng.integers(2, 7)), "hierarchies": one(rng, [{}, {"zip": tree}]), "suppression_limit": one(rng, [0, 0.05, 0.2])
+            "rows": rows, "quasi_identifiers": ["age", "zip", "sex"], "sensitive": [pick(rng, ["ill", "pay"])], "direct_identifiers": ["name"],
+            "k": int(rng.integers(2, 7)), "hierarchies": pick(rng, [{}, {"zip": tree}]), "suppression_limit": pick(rng, [0, 0.05, 0.2])
         }
 
     def expect(i, out):
@@ -1352,12 +1348,12 @@ class Contacts:
     }
 
     def phone(rng):
-        region = one(rng, sorted(phonenumbers.SUPPORTED_REGIONS))
-        kind = one(rng, [0, 1, 2, 3, 4, 6])
+        region = pick(rng, sorted(phonenumbers.SUPPORTED_REGIONS))
+        kind = pick(rng, [0, 1, 2, 3, 4, 6])
         number = phonenumbers.example_number_for_type(region, kind) or phonenumbers.example_number(region)
         if rng.random() < 0.3:
             number.national_number += int(rng.integers(1, 9000))
-        form = one(rng, [
+        form = pick(rng, [
             phonenumbers.PhoneNumberFormat.INTERNATIONAL, phonenumbers.PhoneNumberFormat.E164, phonenumbers.PhoneNumberFormat.NATIONAL,
             phonenumbers.PhoneNumberFormat.RFC3966
         ])
@@ -1368,7 +1364,7 @@ class Contacts:
         while re.sub(r"\D", "", text).startswith("7809"):
             # Given out since the metadata of the crate.
             text, region = Contacts.phone(rng)
-        return {"contacts": [{"id": "1", "phone": text, "email": one(rng, Contacts.EMAILS)}], "default_country": region}
+        return {"contacts": [{"id": "1", "phone": text, "email": pick(rng, Contacts.EMAILS)}], "default_country": region}
 
     def expect(i, out):
         contact, expected = i["contacts"][0], {}
@@ -1407,10 +1403,10 @@ class Telemetry:
     def nmea(rng):
         n, f = lambda a, b: int(rng.integers(a, b)), lambda a, b, d: f"{rng.uniform(a, b):.{d}f}"
         clock, day = f"{n(0, 24):02}{n(0, 60):02}{n(0, 60):02}.{n(0, 100):02}", f"{n(1, 29):02}{n(1, 13):02}{n(0, 26):02}"
-        lat, lon = f"{n(0, 90):02}{f(0, 59, 4).zfill(7)},{one(rng, 'NS')}", f"{n(0, 180):03}{f(0, 59, 4).zfill(7)},{one(rng, 'EW')}"
-        sentence = one(rng, [
+        lat, lon = f"{n(0, 90):02}{f(0, 59, 4).zfill(7)},{pick(rng, 'NS')}", f"{n(0, 180):03}{f(0, 59, 4).zfill(7)},{pick(rng, 'EW')}"
+        sentence = pick(rng, [
             lambda: pynmea2.GGA("GP", "GGA", (f"{clock},{lat},{lon},{n(1, 3)},{n(0, 13):02},{f(0, 5, 1)},{f(-50, 4000, 1)},M,{f(-50, 50, 1)},M,,").split(",")),
-            lambda: pynmea2.RMC("GN", "RMC", (f"{clock},A,{lat},{lon},{f(0, 60, 1)},{f(0, 359, 1)},{day},{f(0, 20, 1)},{one(rng, 'EW')}").split(",")),
+            lambda: pynmea2.RMC("GN", "RMC", (f"{clock},A,{lat},{lon},{f(0, 60, 1)},{f(0, 359, 1)},{day},{f(0, 20, 1)},{pick(rng, 'EW')}").split(",")),
             lambda: pynmea2.GLL("GP", "GLL", (f"{lat},{lon},{clock},A").split(",")),
             lambda: pynmea2.VTG("GP", "VTG", (f"{f(0, 359, 1)},T,{f(0, 359, 1)},M,{f(0, 60, 1)},N,{f(0, 90, 1)},K").split(",")),
             lambda: pynmea2.HDT("HE", "HDT", f"{f(0, 359, 1)},T".split(",")), lambda: pynmea2.MTW("YX", "MTW", f"{f(-2, 35, 1)},C".split(",")),
@@ -1420,22 +1416,22 @@ class Telemetry:
 
     def ais(rng):
         n = lambda a, b: int(rng.integers(a, b))
-        kind = one(rng, [1, 2, 3, 5, 18])
+        kind = pick(rng, [1, 2, 3, 5, 18])
         data = {
             "type": kind, "mmsi": str(n(100000000, 799999999)), "lat": round(float(rng.uniform(-90, 90)),
                                                                              6), "lon": round(float(rng.uniform(-180, 180)),
                                                                                               6), "speed": n(0, 1023) / 10, "course": n(0, 3600) / 10,
-            "heading": n(0, 360), "second": n(0, 60), "status": n(0, 15), "turn": float(one(rng, [0, 10, -10, 90, -90, 300])), "accuracy": n(0, 2),
-            "imo": n(1, 9999999), "callsign": "LA" + one(rng, ["1B", "XY Z", ""]), "shipname": one(rng, ["EVER GIVEN", "A", "MS 'X' 100%", "WITH[BRACKET]"]),
+            "heading": n(0, 360), "second": n(0, 60), "status": n(0, 15), "turn": float(pick(rng, [0, 10, -10, 90, -90, 300])), "accuracy": n(0, 2),
+            "imo": n(1, 9999999), "callsign": "LA" + pick(rng, ["1B", "XY Z", ""]), "shipname": pick(rng, ["EVER GIVEN", "A", "MS 'X' 100%", "WITH[BRACKET]"]),
             "ship_type": n(0, 100), "to_bow": n(0, 512), "to_stern": n(0, 512), "to_port": n(0, 64), "to_starboard": n(0, 64), "month": n(1, 13),
-            "day": n(1, 29), "hour": n(0, 24), "minute": n(0, 60), "draught": n(0, 256) / 10, "destination": one(rng, ["OSLO", "NO BGO", "A/B"])
+            "day": n(1, 29), "hour": n(0, 24), "minute": n(0, 60), "draught": n(0, 256) / 10, "destination": pick(rng, ["OSLO", "NO BGO", "A/B"])
         }
         return {"payload": "\n".join(pyais.encode_dict(data, talker_id="AI", sentence_type="VDM", radio_channel="A")), "format": "ais"}
 
     def lpp(rng):
         n, frame = lambda a, b: int(rng.integers(a, b)), LppFrame()
         for channel in range(n(1, 6)):
-            one(rng, [
+            pick(rng, [
                 lambda: frame.add_digital_input(channel, n(0, 256)), lambda: frame.add_analog_input(channel,
                                                                                                     n(-3000, 3000) / 100),
                 lambda: frame.add_temperature(channel,
@@ -1454,7 +1450,7 @@ class Telemetry:
         return {"payload": bytes(frame).hex(), "format": "cayenne-lpp", "encoding": "hex"}
 
     def sample(rng):
-        return one(rng, [Telemetry.nmea, Telemetry.ais, Telemetry.lpp])(rng)
+        return pick(rng, [Telemetry.nmea, Telemetry.ais, Telemetry.lpp])(rng)
 
     def fields(i):
         if i["format"] == "nmea":

@@ -38,7 +38,7 @@ from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen import canvas
 from skimage.metrics import structural_similarity
 
-from jsonlines import main
+from jsonlines import claim, main, pick
 
 warnings.filterwarnings("ignore")
 ORACLES = {}
@@ -52,15 +52,6 @@ def oracle(number, package, tolerance, count=200):
         return cls
 
     return register
-
-
-def claim(holds, text):
-    """An expectation that is no member of the output: where it does not hold the difference has no bound."""
-    return {} if holds else {f"<{text}>": True}
-
-
-def pick(rng, items):
-    return items[int(rng.integers(len(items)))]
 
 
 def encoded(data):

@@ -80,6 +80,16 @@ def exact(expected, actual):
     return None if equal(expected, actual) else f"exactly {json.dumps(expected, ensure_ascii=False)}"
 
 
+def claim(holds, text):
+    """An expectation that is no member of the output: where it does not hold the difference has no bound."""
+    return {} if holds else {f"<{text}>": True}
+
+
+def pick(rng, items):
+    """One of the items."""
+    return items[int(rng.integers(len(items)))]
+
+
 def plain(value):
     """Numbers of numpy as numbers of JSON; what is not finite as null."""
     if isinstance(value, dict):

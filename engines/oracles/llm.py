@@ -29,8 +29,8 @@ import tiktoken
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.naive_bayes import ComplementNB
 
-from jsonlines import main
-from wording import ENGLISH, HERE, STOP, claim, fold, odd, pick, sentences_of, words
+from jsonlines import claim, main, pick
+from wording import ENGLISH, HERE, STOP, fold, odd, sentences_of, words
 
 warnings.filterwarnings("ignore")
 ORACLES = {}

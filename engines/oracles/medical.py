@@ -11,7 +11,7 @@ from epyestim.estimate_r import estimate_r, gamma_quantiles
 from scipy.integrate import solve_ivp
 from statsmodels.stats.proportion import proportion_confint
 
-from jsonlines import main
+from jsonlines import main, pick
 
 ORACLES = {}
 
@@ -35,16 +35,12 @@ def coin(rng, p=0.5):
     return bool(rng.random() < p)
 
 
-def one(rng, items):
-    return items[int(rng.integers(len(items)))]
-
-
 @oracle(214, "clincalc", 0)
 class Warning:
     def sample(rng):
         return {"respiratory_rate": int(rng.integers(4, 40)), "spo2": int(rng.integers(75, 101)), "oxygen": coin(rng),
                 "systolic": int(rng.integers(60, 240)), "heart_rate": int(rng.integers(30, 160)),
-                "consciousness": one(rng, "AACVPU"), "temperature": float(np.round(rng.uniform(33, 41), 1)), "scale2": coin(rng)}
+                "consciousness": pick(rng, "AACVPU"), "temperature": float(np.round(rng.uniform(33, 41), 1)), "scale2": coin(rng)}
 
     def expect(i, out):
         total = value("news2", consciousness="alert" if i["consciousness"] == "A" else "confusion-or-vpu", on_oxygen=i["oxygen"],
@@ -56,7 +52,7 @@ class Warning:
 @oracle(215, "clincalc", 0)
 class Sepsis:
     def sample(rng):
-        agent = one(rng, ["none", "dopamine", "dobutamine", "norepinephrine", "epinephrine"])
+        agent = pick(rng, ["none", "dopamine", "dobutamine", "norepinephrine", "epinephrine"])
         dose = 0.0 if agent == "none" else float(np.round(rng.uniform(1, 20) if agent.startswith("do") else rng.uniform(0.02, 0.4), 2))
         return {"pao2_fio2": int(rng.integers(50, 500)), "ventilated": coin(rng), "platelets": int(rng.integers(10, 300)),
                 "bilirubin": float(np.round(rng.uniform(0.2, 15), 1)), "map": int(rng.integers(50, 100)),
@@ -85,7 +81,7 @@ class Trauma:
         return {"eye": int(rng.integers(1, 5)), "verbal": int(rng.integers(1, 6)), "motor": int(rng.integers(1, 7)),
                 "systolic": int(rng.integers(0, 180)), "respiratory_rate": int(rng.integers(0, 45)), "age": int(rng.integers(16, 90)),
                 "ais": {r: int(rng.integers(0, 6)) for r in ("head", "face", "chest", "abdomen", "extremities", "external")},
-                "mechanism": one(rng, ["blunt", "penetrating"]), "pupils_unreactive": int(rng.integers(0, 3))}
+                "mechanism": pick(rng, ["blunt", "penetrating"]), "pupils_unreactive": int(rng.integers(0, 3))}
 
     def expect(i, out):
         gcs = i["eye"] + i["verbal"] + i["motor"]
@@ -103,7 +99,7 @@ class Trauma:
 class Chest:
     def sample(rng):
         return {"age": int(rng.integers(20, 95)), "history": int(rng.integers(3)), "ecg": int(rng.integers(3)),
-                "troponin_ratio": float(one(rng, [0.2, 1.0, 1.1, 2.9, 3.0, 3.1, 20.0])), "risk_factors": int(rng.integers(0, 6)),
+                "troponin_ratio": float(pick(rng, [0.2, 1.0, 1.1, 2.9, 3.0, 3.1, 20.0])), "risk_factors": int(rng.integers(0, 6)),
                 "known_cad": coin(rng, 0.3), "aspirin_7d": coin(rng), "severe_angina": coin(rng), "st_deviation": coin(rng)}
 
     def expect(i, out):
@@ -157,7 +153,7 @@ class Fibrillation:
              "bleeding", "labile_inr", "drugs", "alcohol"]
 
     def sample(rng):
-        return {"age": int(rng.integers(40, 95)), "sex": one(rng, ["female", "male"]), **{f: coin(rng, 0.3) for f in Fibrillation.FLAGS}}
+        return {"age": int(rng.integers(40, 95)), "sex": pick(rng, ["female", "male"]), **{f: coin(rng, 0.3) for f in Fibrillation.FLAGS}}
 
     def expect(i, out):
         return {"cha2ds2_vasc": value("cha2ds2vasc", age=i["age"], congestive_heart_failure=i["heart_failure"], diabetes=i["diabetes"],
@@ -172,7 +168,7 @@ class Fibrillation:
 @oracle(222, "clincalc (ASCVD), coefficients of framinghamheartstudy.org (Framingham)", 0.0501)
 class Cardiovascular:
     def sample(rng):
-        return {"age": int(rng.integers(40, 80)), "sex": one(rng, ["female", "male"]), "race": one(rng, ["white", "african-american"]),
+        return {"age": int(rng.integers(40, 80)), "sex": pick(rng, ["female", "male"]), "race": pick(rng, ["white", "african-american"]),
                 "total_cholesterol": int(rng.integers(130, 321)), "hdl": int(rng.integers(20, 101)),
                 "systolic": int(rng.integers(90, 201)), "treated": coin(rng), "smoker": coin(rng), "diabetes": coin(rng)}
 
@@ -192,7 +188,7 @@ class Cardiovascular:
 class Kidney:
     def sample(rng):
         return {"creatinine": float(np.round(rng.uniform(0.4, 6), 2)), "age": int(rng.integers(18, 95)),
-                "sex": one(rng, ["female", "male"]), "weight": float(np.round(rng.uniform(45, 120), 1))}
+                "sex": pick(rng, ["female", "male"]), "weight": float(np.round(rng.uniform(45, 120), 1))}
 
     def expect(i, out):
         same = dict(age=i["age"], creatinine=i["creatinine"], creatinine_unit="mg/dL", sex=i["sex"])
@@ -204,8 +200,8 @@ class Liver:
     def sample(rng):
         return {"bilirubin": float(np.round(rng.uniform(0.4, 12), 1)), "inr": float(np.round(rng.uniform(0.9, 4), 1)),
                 "creatinine": float(np.round(rng.uniform(0.5, 4), 1)), "sodium": int(rng.integers(118, 145)),
-                "albumin": float(np.round(rng.uniform(1.2, 4.5), 1)), "sex": one(rng, ["female", "male"]),
-                "age": int(rng.integers(20, 80)), "dialysis": coin(rng, 0.2), "ascites": one(rng, ["none", "mild", "moderate"]),
+                "albumin": float(np.round(rng.uniform(1.2, 4.5), 1)), "sex": pick(rng, ["female", "male"]),
+                "age": int(rng.integers(20, 80)), "dialysis": coin(rng, 0.2), "ascites": pick(rng, ["none", "mild", "moderate"]),
                 "encephalopathy": int(rng.integers(0, 5)), "ast": int(rng.integers(10, 300)), "alt": int(rng.integers(10, 300)),
                 "platelets": int(rng.integers(30, 400))}
 
@@ -222,7 +218,7 @@ class Liver:
 @oracle(225, "clincalc (CURB-65), definition (PSI)", 0)
 class Pneumonia:
     def sample(rng):
-        return {"age": int(rng.integers(18, 95)), "sex": one(rng, ["female", "male"]), "confusion": coin(rng, 0.3),
+        return {"age": int(rng.integers(18, 95)), "sex": pick(rng, ["female", "male"]), "confusion": coin(rng, 0.3),
                 "urea": float(np.round(rng.uniform(3, 15), 1)), "respiratory_rate": int(rng.integers(12, 40)),
                 "systolic": int(rng.integers(80, 160)), "diastolic": int(rng.integers(40, 80)),
                 "heart_rate": int(rng.integers(60, 140)), "temperature": float(np.round(rng.uniform(34, 41), 1)),
@@ -249,7 +245,7 @@ class Pneumonia:
 class Stroke:
     def sample(rng):
         return {"items": {}, "age": int(rng.integers(40, 90)), "systolic": int(rng.integers(100, 200)), "diastolic": int(rng.integers(60, 99)),
-                "unilateral_weakness": coin(rng), "speech_impairment": coin(rng), "duration_minutes": float(one(rng, [5, 9.9, 10, 59, 60, 200])),
+                "unilateral_weakness": coin(rng), "speech_impairment": coin(rng), "duration_minutes": float(pick(rng, [5, 9.9, 10, 59, 60, 200])),
                 "diabetes": coin(rng)}
 
     def expect(i, out):
@@ -280,7 +276,7 @@ class AcidBase:
 class Body:
     def sample(rng):
         return {"weight": float(np.round(rng.uniform(45, 130), 1)), "height": float(np.round(rng.uniform(150, 200), 1)),
-                "age": int(rng.integers(18, 90)), "sex": one(rng, ["female", "male"])}
+                "age": int(rng.integers(18, 90)), "sex": pick(rng, ["female", "male"])}
 
     def expect(i, out):
         return {"bmi": value("bmi", height_cm=i["height"], weight_kg=i["weight"]),
@@ -296,7 +292,7 @@ class Nutrition:
         lying = days < 731
         size = float(np.round(np.clip(size, 46, 108) if lying else np.clip(size, 66, 119), 1))
         weight = float(np.round(max(1.5, 2.5e-4 * size ** 2.35 * rng.uniform(0.7, 1.35) * 1.15), 1))
-        return {"children": [{"id": str(days), "sex": one(rng, ["female", "male"]), "age_months": days / 30.4375, "weight": weight,
+        return {"children": [{"id": str(days), "sex": pick(rng, ["female", "male"]), "age_months": days / 30.4375, "weight": weight,
                               "height": size, "measured": "lying" if lying else "standing"}]}
 
     def expect(i, out):
@@ -322,7 +318,7 @@ class Mental:
 class Diagnostic:
     def sample(rng):
         return {**{c: int(x) for c, x in zip(("tp", "fp", "fn", "tn"), rng.integers(1, 400, 4))}, "pretest": float(rng.uniform(0.01, 0.6)),
-                "confidence": float(one(rng, [0.9, 0.95, 0.99]))}
+                "confidence": float(pick(rng, [0.9, 0.95, 0.99]))}
 
     def expect(i, out):
         tp, fp, fn, tn, prior = i["tp"], i["fp"], i["fn"], i["tn"], i["pretest"]

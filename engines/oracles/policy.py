@@ -16,7 +16,7 @@ import regopy
 from croniter import croniter
 from drain3.template_miner_config import TemplateMinerConfig
 
-from jsonlines import main, whole
+from jsonlines import main, pick, whole
 
 ORACLES = {}
 UTC = datetime.timezone.utc
@@ -29,10 +29,6 @@ def oracle(number, package, tolerance, count=200):
             ORACLES[number]["accepts"] = cls.accepts
         return cls
     return register
-
-
-def one(rng, values):
-    return values[int(rng.integers(len(values)))]
 
 
 def stamp(time):
@@ -54,20 +50,20 @@ class CronSchedule:
     ]
 
     def sample(rng):
-        fields = [one(rng, choices) for choices in CronSchedule.FIELDS]
+        fields = [pick(rng, choices) for choices in CronSchedule.FIELDS]
         if "#" in fields[4] or "L" in fields[4]:
             # croniter leaves the days of the month out beside such a weekday.
             fields[2] = "*"
         if rng.random() < 0.15:
-            fields.insert(0, one(rng, ["0", "30", "*/20", "10-12"]))
-        expression = one(rng, ["@daily", "@hourly", "@weekly", "@monthly", "@yearly"]) if rng.random() < 0.05 else " ".join(fields)
+            fields.insert(0, pick(rng, ["0", "30", "*/20", "10-12"]))
+        expression = pick(rng, ["@daily", "@hourly", "@weekly", "@monthly", "@yearly"]) if rng.random() < 0.05 else " ".join(fields)
         after = datetime.datetime(2020, 1, 1, tzinfo=UTC) + datetime.timedelta(seconds=int(rng.integers(0, 8 * 365 * 86400)))
         if rng.random() < 0.5:
             # Shortly before a change of clocks.
-            day = one(rng, [(2026, 3, 29), (2026, 10, 25), (2026, 3, 8), (2026, 11, 1), (2026, 4, 5), (2026, 10, 4), (2024, 2, 28)])
+            day = pick(rng, [(2026, 3, 29), (2026, 10, 25), (2026, 3, 8), (2026, 11, 1), (2026, 4, 5), (2026, 10, 4), (2024, 2, 28)])
             after = datetime.datetime(*day, tzinfo=UTC) - datetime.timedelta(minutes=int(rng.integers(0, 1500)))
         start = after + datetime.timedelta(hours=int(rng.integers(0, 40)))
-        return {"expression": expression, "timezone": one(rng, CronSchedule.ZONES), "after": stamp(after), "count": int(rng.integers(1, 12)),
+        return {"expression": expression, "timezone": pick(rng, CronSchedule.ZONES), "after": stamp(after), "count": int(rng.integers(1, 12)),
                 "blackout": [{"start": stamp(start), "end": stamp(start + datetime.timedelta(hours=3))}] if rng.random() < 0.5 else []}
 
     def readings(i):
@@ -114,14 +110,14 @@ class LogPatterns:
 
     def sample(rng):
         length = int(rng.integers(5, 9))
-        shapes = [[one(rng, LogPatterns.WORDS) for _ in range(length)] for _ in range(int(rng.integers(1, 5)))]
+        shapes = [[pick(rng, LogPatterns.WORDS) for _ in range(length)] for _ in range(int(rng.integers(1, 5)))]
         lines = []
         for _ in range(int(rng.integers(2, 60))):
-            line = list(one(rng, shapes))
+            line = list(pick(rng, shapes))
             for at in rng.integers(0, length, int(rng.integers(0, 3))):
-                line[at] = one(rng, LogPatterns.WORDS)
+                line[at] = pick(rng, LogPatterns.WORDS)
             lines.append(" ".join(line))
-        return {"lines": lines, "similarity": one(rng, [0.3, 0.4, 0.5, 0.7]), "depth": int(rng.integers(3, 6))}
+        return {"lines": lines, "similarity": pick(rng, [0.3, 0.4, 0.5, 0.7]), "depth": int(rng.integers(3, 6))}
 
     def expect(i, out):
         config = TemplateMinerConfig()
@@ -196,9 +192,9 @@ class Availability:
             ids.append(name)
             if rng.random() < 0.3:
                 return {"id": name, "mtbf": float(rng.uniform(10, 1000)), "mttr": float(rng.uniform(0, 50))}
-            return {"id": name, "availability": float(one(rng, [0, 1, 0.5, rng.uniform(0, 1)]))}
+            return {"id": name, "availability": float(pick(rng, [0, 1, 0.5, rng.uniform(0, 1)]))}
         parts = [Availability.block(rng, ids, depth - 1) for _ in range(int(rng.integers(1, 4)))]
-        kind = one(rng, ["series", "parallel", "of"])
+        kind = pick(rng, ["series", "parallel", "of"])
         return {"k": int(rng.integers(1, len(parts) + 1)), "of": parts} if kind == "of" else {kind: parts}
 
     def sample(rng):
@@ -282,16 +278,16 @@ class Policy:
                             "total := sum([a.weight | some a in input.approvals])",
                             "names := sort({a.by | some a in input.approvals})"])
         request = {
-            "user": {"name": one(rng, NAMES), "role": one(rng, ["admin", "editor", "guest"]), "team": one(rng, ["red", "blue"])},
-            "action": one(rng, ["read", "write", "delete"]),
+            "user": {"name": pick(rng, NAMES), "role": pick(rng, ["admin", "editor", "guest"]), "team": pick(rng, ["red", "blue"])},
+            "action": pick(rng, ["read", "write", "delete"]),
             "resource": {"size": int(rng.integers(1, 40)), "locked": bool(rng.random() < 0.3),
-                         "labels": {one(rng, ["team", "team-old", "cost"]): one(rng, ["red", "blue"])}},
-            "approvals": [{"by": one(rng, NAMES), "ok": bool(rng.random() < 0.7), "weight": int(rng.integers(1, 9))}
+                         "labels": {pick(rng, ["team", "team-old", "cost"]): pick(rng, ["red", "blue"])}},
+            "approvals": [{"by": pick(rng, NAMES), "ok": bool(rng.random() < 0.7), "weight": int(rng.integers(1, 9))}
                           for _ in range(int(rng.integers(0, 5)))],
         }
         data = {"granted": {"editor": ["read", "write"], "guest": ["read"]}, "needed": int(rng.integers(1, 4)),
                 "limit": int(rng.integers(10, 60))}
-        query = one(rng, ["data.main.allow", "data.main.total", "data.main.names"] +
+        query = pick(rng, ["data.main.allow", "data.main.total", "data.main.names"] +
                     (["data.main.deny"] if "deny contains" in text else []))
         return {"policy": text, "query": query, "input": request, "data": data}
 

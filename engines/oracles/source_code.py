@@ -46,7 +46,7 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 from junitparser import JUnitXml
 
-from jsonlines import exact, main, whole
+from jsonlines import exact, main, pick, whole
 
 ORACLES = {}
 
@@ -58,10 +58,6 @@ def oracle(number, package, tolerance, count=200):
             ORACLES[number]["accepts"] = cls.accepts
         return cls
     return register
-
-
-def one(rng, values):
-    return values[int(rng.integers(len(values)))]
 
 
 class Program:
@@ -76,8 +72,8 @@ class Program:
     def condition(rng, depth=2, around=None):
         """Brackets hold another operator than the one around them: with the same one cognitive-complexity counts two sequences."""
         if depth == 0 or rng.random() < 0.5:
-            return ("test", one(rng, ["a > 1", "b < 2", "x == 3"]))
-        kind = one(rng, [k for k in ("and", "or", "not") if k != around])
+            return ("test", pick(rng, ["a > 1", "b < 2", "x == 3"]))
+        kind = pick(rng, [k for k in ("and", "or", "not") if k != around])
         parts = [Program.condition(rng, depth - 1, kind) for _ in range(1 if kind == "not" else 2)]
         return (kind, *parts)
 
@@ -85,7 +81,7 @@ class Program:
         return [Program.statement(rng, depth, kinds) for _ in range(int(rng.integers(1, 4)))]
 
     def statement(rng, depth, kinds):
-        kind = one(rng, kinds) if depth else "assign"
+        kind = pick(rng, kinds) if depth else "assign"
         if kind in ("if", "ifs", "while"):
             found = [kind[:5], Program.condition(rng), Program.block(rng, depth - 1, kinds)]
             if kind != "while":
@@ -149,7 +145,7 @@ class Program:
                 yield f"{pad}x = x + 1{end}"
 
     def write(rng, language):
-        kinds = ["assign", "if", one(rng, ["if", "ifs"]), "while", "for"
+        kinds = ["assign", "if", pick(rng, ["if", "ifs"]), "while", "for"
                  ] + (["ternary"] if language in ("python", "java", "c") else []) + (["try"] if language == "python" else [])
         lines = []
         for k in range(int(rng.integers(1, 5))):
@@ -174,11 +170,11 @@ class Program:
 @oracle(189, "ast, esprima, javalang, pycparser", 0)
 class Outline:
     def sample(rng):
-        language = one(rng, ["python", "python", "javascript", "java", "c"])
+        language = pick(rng, ["python", "python", "javascript", "java", "c"])
         source = Program.write(rng, language)
         if language == "python":
             body = "\n".join("    " + line if line else "" for line in source.split("\n"))
-            imports = "".join(one(rng, ["import os\n", "import a.b\n", "from a.b import c\n", "import x as y\n"]) for _ in range(int(rng.integers(0, 4))))
+            imports = "".join(pick(rng, ["import os\n", "import a.b\n", "from a.b import c\n", "import x as y\n"]) for _ in range(int(rng.integers(0, 4))))
             method = '    async def g(self):\n        """Doc."""\n        def inner():\n            pass\n'
             source = f'{imports}{source}\nclass A(B):\n    """Text of ü."""\n\n{body}\n{method}\n\n@decorated\nclass B:\n    pass\n'
         if language == "javascript":
@@ -239,7 +235,7 @@ class Complexity:
     SUFFIX = {"python": "py", "javascript": "js", "typescript": "ts", "java": "java", "c": "c", "go": "go", "rust": "rs"}
 
     def sample(rng):
-        language = one(rng, ["python", "python", *Complexity.SUFFIX])
+        language = pick(rng, ["python", "python", *Complexity.SUFFIX])
         return {"source": Program.write(rng, language), "language": language}
 
     def expect(i, out):
@@ -279,8 +275,8 @@ class StackTrace:
     """Tracebacks that CPython prints of programs which are run here, with causes and contexts."""
 
     def sample(rng):
-        depth, chain = int(rng.integers(1, 6)), one(rng, ["none", "cause", "context", "both"])
-        error = one(rng, [
+        depth, chain = int(rng.integers(1, 6)), pick(rng, ["none", "cause", "context", "both"])
+        error = pick(rng, [
             "ValueError('bad value: 7')", "KeyError('ü')", "ZeroDivisionError('division by zero')", "RuntimeError('line one\\nline two')", "Custom()",
             "Custom('a: b')", "OSError(2, 'No such file')"
         ])
@@ -348,11 +344,11 @@ class StructuralSearch:
     }
 
     def sample(rng):
-        language = one(rng, list(StructuralSearch.PATTERNS))
-        i = {"source": Program.write(rng, language), "language": language, "pattern": one(rng, StructuralSearch.PATTERNS[language])}
+        language = pick(rng, list(StructuralSearch.PATTERNS))
+        i = {"source": Program.write(rng, language), "language": language, "pattern": pick(rng, StructuralSearch.PATTERNS[language])}
         # Whether `return $X` takes the semicolon that may follow is settled by the program and not by the package.
         if "$X" in i["pattern"] and "return" not in i["pattern"] and rng.random() < 0.5:
-            i["rewrite"] = one(rng, ["y($X)", "$X"])
+            i["rewrite"] = pick(rng, ["y($X)", "$X"])
         return i
 
     def expect(i, out):
@@ -384,11 +380,11 @@ class Clones:
 
     def sample(rng):
         alphabet = [f"w{k}" for k in range(int(rng.integers(2, 200)))]
-        block = [one(rng, alphabet) for _ in range(int(rng.integers(20, 45)))]
+        block = [pick(rng, alphabet) for _ in range(int(rng.integers(20, 45)))]
         def file():
             parts = []
             for _ in range(int(rng.integers(1, 4))):
-                parts += [one(rng, alphabet) for _ in range(int(rng.integers(0, 30)))]
+                parts += [pick(rng, alphabet) for _ in range(int(rng.integers(0, 30)))]
                 parts += block if rng.random() < 0.7 else []
             return parts
 
@@ -432,7 +428,7 @@ class DependencyGraph:
         names = [f"p{k}" for k in range(int(rng.integers(2, 12)))]
         if rng.random() < 0.3:
             lines = [
-                one(rng, [
+                pick(rng, [
                     "Django==4.2.1", "requests>=2,<3", "my_Pkg[extra]~=1.0 ; python_version < '3.12'", "# note", "", "a.b-c==1.0  # why",
                     "x @ https://host.example/x.zip", "-r other.txt", "numpy", "Pillow!=9.0"
                 ]) for _ in range(8)
@@ -440,9 +436,9 @@ class DependencyGraph:
             return {"manifests": [{"path": "requirements.txt", "content": "\n".join(lines) + "\n"}]}
         packages = {(n, f"1.{k}.0") for n in names for k in range(1 + int(rng.random() < 0.2))}
         packages = sorted(packages)
-        edges = {p: sorted({one(rng, packages) for _ in range(int(rng.integers(0, 4)))} - {p}) for p in packages}
+        edges = {p: sorted({pick(rng, packages) for _ in range(int(rng.integers(0, 4)))} - {p}) for p in packages}
         root = ("app", "0.1.0")
-        edges[root] = sorted({one(rng, packages) for _ in range(int(rng.integers(1, 4)))})
+        edges[root] = sorted({pick(rng, packages) for _ in range(int(rng.integers(1, 4)))})
         several = {n for n, count in collections.Counter(n for n, _ in packages).items() if count > 1}
         label = lambda p: f"{p[0]} {p[1]}" if p[0] in several else p[0]
         def entry(p):
@@ -494,13 +490,13 @@ class Sbom:
         }
         components = []
         for k in range(int(rng.integers(1, 7))):
-            ecosystem = one(rng, ecosystems)
+            ecosystem = pick(rng, ecosystems)
             component = {
-                "name": one(rng, names.get(ecosystem, ["serde", "a b", "ü", "x+y", "rack"])),
-                "version": one(rng, ["1.0.0", "2.0.0-rc.1+build", "v1.2", f"0.{k}", "1:2.3"]), "ecosystem": ecosystem
+                "name": pick(rng, names.get(ecosystem, ["serde", "a b", "ü", "x+y", "rack"])),
+                "version": pick(rng, ["1.0.0", "2.0.0-rc.1+build", "v1.2", f"0.{k}", "1:2.3"]), "ecosystem": ecosystem
             }
             more = {
-                "licence": one(rng, ["MIT", "MIT OR Apache-2.0", "Own licence", "GPL-2.0-only WITH Classpath-exception-2.0"]), "sha256": "a" * 64,
+                "licence": pick(rng, ["MIT", "MIT OR Apache-2.0", "Own licence", "GPL-2.0-only WITH Classpath-exception-2.0"]), "sha256": "a" * 64,
                 "supplier": "Who"
             }
             components.append(component | {name: value for name, value in more.items() if rng.random() < 0.5})
@@ -508,7 +504,7 @@ class Sbom:
             if rng.random() < 0.5:
                 component["depends_on"] = [components[0]["name"]]
         return {
-            "components": components, "format": one(rng, ["cyclonedx", "spdx"]), "subject": {"name": "app", "version": "1.0"},
+            "components": components, "format": pick(rng, ["cyclonedx", "spdx"]), "subject": {"name": "app", "version": "1.0"},
             "timestamp": "2026-01-01T00:00:00Z"
         }
 
@@ -548,12 +544,12 @@ class Licence:
 
     def expression(rng, depth=2):
         if depth == 0 or rng.random() < 0.3:
-            return one(rng, Licence.IDS) if rng.random() < 0.95 else "GPL-2.0-only WITH Classpath-exception-2.0"
-        return f"({Licence.expression(rng, depth - 1)} {one(rng, ['AND', 'OR'])} {Licence.expression(rng, depth - 1)})"
+            return pick(rng, Licence.IDS) if rng.random() < 0.95 else "GPL-2.0-only WITH Classpath-exception-2.0"
+        return f"({Licence.expression(rng, depth - 1)} {pick(rng, ['AND', 'OR'])} {Licence.expression(rng, depth - 1)})"
 
     def sample(rng):
         if rng.random() < 0.4:
-            name = one(rng, Licence.TEXTS)
+            name = pick(rng, Licence.TEXTS)
             text = spdx_lookup.by_id(name).template
             text = spdx_lookup._spdx_var_re.sub(lambda m: m.group(2), text)
             text = text.replace("<<beginOptional;name=", "").replace("<<endOptional>>", "")
@@ -561,10 +557,10 @@ class Licence:
                 lambda t: t.replace("\n", "\r\n"), lambda t: t.upper(), lambda t: "Copyright (c) 2020 Ünal & Co.\n\n" + t,
                 lambda t: "\n".join(" * " + line for line in t.split("\n")), lambda t: "\n\n".join(" ".join(part.split()) for part in t.split("\n\n"))
             ]
-            return {"text": one(rng, edits)(text), "_id": name}
+            return {"text": pick(rng, edits)(text), "_id": name}
         text = Licence.expression(rng)
         if rng.random() < 0.2:
-            text = one(rng, [
+            text = pick(rng, [
                 text + " AND", "(" + text,
                 text.replace("AND", "and"), text + " Foo-1.0", "Foo-1.0",
                 text.lower(), "MIT AND (", "MIT MIT", "", "GPL-2.0+", "MIT+"
@@ -599,36 +595,36 @@ class Licence:
 @oracle(197, "semver, node-semver, packaging", 0)
 class Versions:
     def version(rng, scheme):
-        n = lambda: one(rng, [0, 1, 2, 3, 10, 11])
+        n = lambda: pick(rng, [0, 1, 2, 3, 10, 11])
         plain = f"{n()}.{n()}.{n()}"
         if scheme == "pep440":
-            return one(rng, [
+            return pick(rng, [
                 plain, f"{n()}", f"{n()}.{n()}", f"{plain}a{n()}", f"{plain}rc{n()}", f"{plain}.post{n()}", f"{plain}.dev{n()}", f"{n()}!{plain}",
                 f"{plain}+local.{n()}", f"v{plain}", f"{plain}-{n()}", f"{plain}.a{n()}.dev1", f"{plain} ", f"{plain}x", "1.0.0.0", f"{plain}-beta_2"
             ])
         more = [f"v{plain}", f"={plain}"] if scheme == "npm" else []
-        return one(rng, [
+        return pick(rng, [
             plain, plain, f"{plain}-rc.{n()}", f"{plain}-alpha", f"{plain}-alpha.{n()}", f"{plain}+b.{n()}", f"{plain}-{n()}", f"{plain}-0x.1", f"{n()}.{n()}",
             f"{plain}-01", f"0{plain}", "x", "", *more
         ])
 
     def sample(rng):
-        scheme = one(rng, ["semver", "npm", "pep440"])
-        n = lambda: one(rng, [0, 1, 2, 3, 10])
+        scheme = pick(rng, ["semver", "npm", "pep440"])
+        n = lambda: pick(rng, [0, 1, 2, 3, 10])
         i = {"scheme": scheme, "versions": [Versions.version(rng, scheme) for _ in range(int(rng.integers(1, 15)))]}
         if scheme == "npm" and rng.random() < 0.8:
-            i["range"] = one(rng, [
+            i["range"] = pick(rng, [
                 f"^{n()}.{n()}.{n()}", f"~{n()}.{n()}", f">={n()}.{n()}.0 <{n()}.0.0", f"{n()}.x", f"{n()}.{n()}.0 - {n()}.{n()}.0", "*", f"^0.{n()}.{n()}",
                 f"^{n()}.0.0 || ~{n()}.{n()}.{n()}", f">{n()}", f"<={n()}.{n()}", f"^{n()}.{n()}.{n()}-rc.1", f"=={n()}", "", "latest", f"~>{n()}.{n()}",
                 f">= {n()}.{n()}.{n()}", f"<{n()}.{n()}.{n()}-beta", f"^{n()}.x", f"{n()}"
             ])
         if scheme == "pep440" and rng.random() < 0.8:
-            i["range"] = one(rng, [
+            i["range"] = pick(rng, [
                 f">={n()}.{n()}", f"=={n()}.{n()}.*", f"~={n()}.{n()}", f"!={n()}.{n()}.{n()}", f">={n()},<{n() + 2}", f"=={n()}.{n()}.{n()}", f">{n()}.{n()}",
                 f"<={n()}.{n()}", f"~={n()}.{n()}.{n()}", f"<{n()}.0rc1", "===1.0.0", f">={n()}.{n()}a1", f"!={n()}.*"
             ])
         if rng.random() < 0.4:
-            i |= {"bump": one(rng, ["patch", "minor", "major", "prerelease"])}
+            i |= {"bump": pick(rng, ["patch", "minor", "major", "prerelease"])}
         return i
 
     def parsed(i):
@@ -683,10 +679,10 @@ class Patch:
     def sample(rng):
         files, texts, around = {}, [], int(rng.integers(0, 4))
         for k in range(int(rng.integers(1, 4))):
-            before = [one(rng, ["a", "b", "", "ü", "  x", "-- y", "++ z", "@@ -1 +1 @@", "\\ no"]) for _ in range(int(rng.integers(0, 25)))]
+            before = [pick(rng, ["a", "b", "", "ü", "  x", "-- y", "++ z", "@@ -1 +1 @@", "\\ no"]) for _ in range(int(rng.integers(0, 25)))]
             after = [line for line in before if rng.random() < 0.9]
             for _ in range(int(rng.integers(0, 4))):
-                after.insert(int(rng.integers(0, len(after) + 1)), one(rng, ["new", "--- a/x", "+++ b/x", "ß"]))
+                after.insert(int(rng.integers(0, len(after) + 1)), pick(rng, ["new", "--- a/x", "+++ b/x", "ß"]))
             if before == after or not before or not after:
                 continue
             old, new = "\n".join(before) + "\n", "\n".join(after) + "\n"
@@ -718,15 +714,15 @@ class Patch:
 class Changelog:
     def sample(rng):
         def message():
-            kind, scope = one(rng, ["feat", "fix", "docs", "chore", "refactor", "perf", "test", "ci"]), one(rng, ["", "(api)", "(two words)", "(a/b)", "(ü)"])
-            text = f"{kind}{scope}{one(rng, ['', '', '', '!'])}: {one(rng, ['add it', 'mend x', 'Größe'])}"
-            text += one(
+            kind, scope = pick(rng, ["feat", "fix", "docs", "chore", "refactor", "perf", "test", "ci"]), pick(rng, ["", "(api)", "(two words)", "(a/b)", "(ü)"])
+            text = f"{kind}{scope}{pick(rng, ['', '', '', '!'])}: {pick(rng, ['add it', 'mend x', 'Größe'])}"
+            text += pick(
                 rng, ["", "", "\n\nA body: of text.", "\n\nBREAKING CHANGE: gone", "\n\nbody\n\nReviewed-by: Z\nRefs: #123", "\n\nBREAKING-CHANGE: gone too"])
-            return one(rng, [text] * 6 + ["no type", "feat add", "feat(: x", "feat:no space", ": x", "feat: ", "Feat: x", "FIX: y"])
+            return pick(rng, [text] * 6 + ["no type", "feat add", "feat(: x", "feat:no space", ": x", "feat: ", "Feat: x", "FIX: y"])
 
         return {
             "commits": [{"id": f"{k:07x}", "message": message()} for k in range(int(rng.integers(1, 10)))],
-            "current_version": one(rng, ["0.1.2", "1.2.3", "2.0.0"])
+            "current_version": pick(rng, ["0.1.2", "1.2.3", "2.0.0"])
         }
 
     def expect(i, out):
@@ -759,18 +755,18 @@ class OpenApi:
     """Validity and the number of operations. The schema of 3.1 leaves schemas within to their dialect, which the package checks as well: those are right."""
 
     def sample(rng):
-        version = one(rng, ["3.0.3", "3.1.0"])
-        schema = lambda: one(rng, [{"type": "string"}, {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]},
+        version = pick(rng, ["3.0.3", "3.1.0"])
+        schema = lambda: pick(rng, [{"type": "string"}, {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]},
                                    {"$ref": "#/components/schemas/S"}, {"type": "array", "items": {"type": "string"}}, {"type": "text"}
                                    if version == "3.0.3" else {"type": "null"}])
         def operation():
             made = {"responses": {"200": {"description": "ok", "content": {"application/json": {"schema": schema()}}}}}
             if rng.random() < 0.4:
-                made["parameters"] = [{"name": "q", "in": one(rng, ["query", "header", "body"]), "schema": schema()}]
+                made["parameters"] = [{"name": "q", "in": pick(rng, ["query", "header", "body"]), "schema": schema()}]
             if rng.random() < 0.3:
                 made["operationId"] = f"o{int(rng.integers(1 << 30))}"
             if rng.random() < 0.1:
-                del made[one(rng, list(made))]
+                del made[pick(rng, list(made))]
             return made
 
         document = {
@@ -778,10 +774,10 @@ class OpenApi:
                 f"/p{k}": {m: operation()
                            for m in rng.choice(["get", "post", "put", "delete"], int(rng.integers(1, 4)), replace=False)}
                 for k in range(int(rng.integers(0, 4)))
-            }, "components": {"schemas": {"S": one(rng, [{"type": "string"}] * 9 + [{"type": 3} if version == "3.0.3" else {}])}}
+            }, "components": {"schemas": {"S": pick(rng, [{"type": "string"}] * 9 + [{"type": 3} if version == "3.0.3" else {}])}}
         }
         if rng.random() < 0.1:
-            del document["info"][one(rng, ["title", "version"])]
+            del document["info"][pick(rng, ["title", "version"])]
         return {"document": document}
 
     def expect(i, out):
@@ -801,7 +797,7 @@ class Sql:
 
     def sample(rng):
         n = lambda: int(rng.integers(1, 9))
-        statement = lambda: one(rng, [
+        statement = lambda: pick(rng, [
             "SELECT a.x, b.y FROM a JOIN b ON a.id = b.id WHERE a.z > {n}", "SELECT * FROM t", "SELECT x FROM t WHERE y IN (SELECT y FROM u WHERE u.k = t.k)",
             "WITH c AS (SELECT x FROM t) SELECT x FROM c JOIN u ON c.x = u.x", "INSERT INTO t (a, b) VALUES ({n}, 'x')", "INSERT INTO t (a) SELECT b FROM u",
             "UPDATE t SET a = {n} WHERE b = 2", "DELETE FROM t WHERE a = {n}", "DELETE FROM t", "CREATE TABLE n{n} (id INT PRIMARY KEY, v TEXT)",
@@ -810,7 +806,7 @@ class Sql:
             "SELECT 'it''s', \"x\" FROM t", "SELECT CASE WHEN a > 1 THEN b ELSE c END FROM t", "SELECT a FROM t WHERE b LIKE '%x'",
             "SELECT a FROM t ORDER BY b LIMIT {n}", "SELECT EXISTS (SELECT 1 FROM u) FROM t"
         ]).format(n=n())
-        dialect = one(rng, list(Sql.DIALECTS))
+        dialect = pick(rng, list(Sql.DIALECTS))
         texts = [statement() for _ in range(int(rng.integers(1, 4)))]
         texts = [t for t in texts if (dialect != "mssql" or "LIMIT" not in t and "EXISTS (" not in t) and (dialect != "bigquery" or "''" not in t)
                  ] or ["SELECT 1 FROM t"]
@@ -851,11 +847,11 @@ class Sql:
 class TestReport:
     def sample(rng):
         n = lambda low, high: int(rng.integers(low, high))
-        kind = one(rng, ["junit", "tap", "lcov", "cobertura"])
+        kind = pick(rng, ["junit", "tap", "lcov", "cobertura"])
         names = [f"test_{k}" for k in range(n(1, 12))]
         if kind == "junit":
             def case(name):
-                inner = one(rng,
+                inner = pick(rng,
                             ["", "", "", '<failure message="no &amp; no">trace</failure>', "<error>e</error>", "<skipped/>", "<system-out>text</system-out>"])
                 return f'<testcase classname="s.C" name="{xml.sax.saxutils.escape(name)}" time="{rng.uniform(0, 3):.3f}">{inner}</testcase>'
 
@@ -863,12 +859,12 @@ class TestReport:
             text = f'<?xml version="1.0"?><testsuites>{suites}</testsuites>'
         elif kind == "tap":
             lines = [f"1..{len(names)}"] + [
-                f"{one(rng, ['ok', 'ok', 'not ok'])} {k + 1} - {name}{one(rng, ['', '', ' # SKIP why', ' # TODO later'])}" for k, name in enumerate(names)
+                f"{pick(rng, ['ok', 'ok', 'not ok'])} {k + 1} - {name}{pick(rng, ['', '', ' # SKIP why', ' # TODO later'])}" for k, name in enumerate(names)
             ]
             text = "\n".join(["TAP version 13", *lines, "# note"]) + "\n"
         elif kind == "lcov":
             text = "".join(f"TN:\nSF:src/f{k}.rs\n" + "".join(f"DA:{line},{n(0, 3)}\n"
-                                                              for line in range(1, n(2, 20))) + "".join(f"BRDA:1,0,{b},{one(rng, ['-', '0', '2'])}\n"
+                                                              for line in range(1, n(2, 20))) + "".join(f"BRDA:1,0,{b},{pick(rng, ['-', '0', '2'])}\n"
                                                                                                         for b in range(n(0, 4))) + "end_of_record\n"
                            for k in range(n(1, 4)))
         else:

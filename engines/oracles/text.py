@@ -57,8 +57,8 @@ from stdnum import ean, isbn, issn
 from vaderSentiment import vaderSentiment
 from xsdata.models.datatype import XmlDateTime
 
-from jsonlines import main
-from wording import ENGLISH, OTHERS, STOP, claim, fold, lower, odd, pick, sentences_of, words
+from jsonlines import claim, main, pick
+from wording import ENGLISH, OTHERS, STOP, fold, lower, odd, sentences_of, words
 
 warnings.filterwarnings("ignore")
 ORACLES = {}

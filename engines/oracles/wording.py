@@ -6,15 +6,11 @@ import re
 import regex
 import unicodedata2
 import uniseg.wordbreak
+from jsonlines import pick
 
 HERE = pathlib.Path(__file__).resolve().parent
 STOP = dict(line.split("\t") for line in (HERE / "../kernel/words/data/stop_words.tsv").read_text().splitlines()[1:])
 STOP = {language: set(words.split(" ")) for language, words in STOP.items()}
-
-
-def claim(holds, text):
-    """An expectation that is no member of the output: where it does not hold the difference has no bound."""
-    return {} if holds else {f"<{text}>": True}
 
 
 ENGLISH = """the river rose in night and flooded lower town people left by boat hall opened as shelter was full noon brought water
@@ -30,10 +26,6 @@ OTHERS = """Überschwemmung Straße Köln Bürgermeister évacuation forêt déj
 can't don’t rock'n'roll U.S.A e.g. 3.14 1,000 -5 24/7 a_b x² H₂O co-operate e-mail 100% #tag @user 👍 👨‍👩‍👧 🇩🇪 🏳️‍🌈 ☂️ 🚒 \u200b \u00ad a\u200db
 \u202eabc𝔘𝔫𝔦 𐍈 𠀋 \U0001f469\U0001f3fd\u200d\U0001f692""".split()
 SIGNS = [" ", " ", " ", " ", " ", " ", ", ", ". ", "; ", " - ", "\n", "\n\n", "\t", "! ", "? ", " (", ") ", "\u00a0", "\u3000", "\r\n"]
-
-
-def pick(rng, items):
-    return items[int(rng.integers(len(items)))]
 
 
 def odd(rng, low=0, high=40):

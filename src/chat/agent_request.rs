@@ -81,8 +81,8 @@ impl Priced for ChatAgentBody {
 pub struct GatewayBody {
     #[request(flatten)]
     pub chat: ChatAgentBody,
-    /// Models or families to try in this order, and no others but those that the operator allows in their place; one whose budget
-    /// is exhausted is skipped. Replaces `model`.
+    /// Models or families to try in this order; one whose budget is exhausted is skipped. Of two or more no others are tried; a
+    /// single one is followed by what the operator allows in its place. Replaces `model`.
     #[request(items = 1..=16, message = "must hold 1 to 16 models")]
     pub models: Option<Vec<String>>,
     /// Maximum cost of this call in USD. Models whose worst case costs more are skipped.

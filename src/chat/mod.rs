@@ -235,11 +235,9 @@ pub fn gateway_request(
         request: Arc::new(request),
         request_id: request_id(http),
         traceparent: otel::traceparent(http),
-        deadline: None,
-        retries: None,
-        hedge_after: None,
         spend,
         cache,
+        ..GatewayChatRequest::default()
     })
 }
 

@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 
 use muster_core::{Error, Kind};
+use muster_gateway::BreakerState;
 use muster_limits::Category;
-use muster_providers::ToolCall;
 use muster_tasks::engine::{EngineCaller, Provided};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::{EffectParts, LIMIT, NO_PAYER, usage};
 use crate::body;
 use crate::chat::agent_reply::{GatewayReply, latency};
 use crate::chat::agent_request::GatewayEngineBody;
 use crate::guard::count;
+use crate::http::openai::chat_completions::ToolCallB;
 
 impl EffectParts {
     /// Returns the reply of that route, and with it `tool_calls` and `breakers`, the state of each attempt's provider.
@@ -32,21 +34,21 @@ impl EffectParts {
         let asked_at = self.clock.now();
         let done = self.complete(&live.chain, call).await?;
         let spent = usage(done.usage, done.cost_nanos);
-        let tool_calls: Vec<Value> = done.reply.first.tool_calls.iter().map(called).collect();
-        let breakers: BTreeMap<String, _> =
-            live.chain.status().into_iter().map(|provider| (provider.id, provider.breaker.state)).collect();
+        let tool_calls = done.reply.first.tool_calls.iter().cloned().map(ToolCallB::from).collect();
+        let breakers = live.chain.status().into_iter().map(|provider| (provider.id, provider.breaker.state)).collect();
         let reply = GatewayReply::new(&live, &self.ledger, done, latency(&self.clock, asked_at)).await?;
-        let mut reply = serde_json::to_value(reply).map_err(|error| Error::new(Kind::Internal, error.to_string()))?;
-        if let Some(reply) = reply.as_object_mut() {
-            reply.insert("tool_calls".to_owned(), tool_calls.into());
-            reply.insert("breakers".to_owned(), json!(breakers));
-        }
+        let reply = serde_json::to_value(EngineReply { reply, tool_calls, breakers });
+        let reply = reply.map_err(|error| Error::new(Kind::Internal, error.to_string()))?;
         Ok(Provided::given(reply, spent))
     }
 }
 
-/// Returns a tool call in the form of `POST /v1/chat/completions`.
-fn called(call: &ToolCall) -> Value {
-    let function = json!({ "name": call.name, "arguments": call.arguments });
-    json!({ "id": call.id, "type": "function", "function": function })
+/// The route's reply, with what only the engine has.
+#[derive(Serialize)]
+struct EngineReply {
+    #[serde(flatten)]
+    reply: GatewayReply,
+    tool_calls: Vec<ToolCallB>,
+    /// State of the circuit breaker by provider.
+    breakers: BTreeMap<String, BreakerState>,
 }

@@ -173,15 +173,11 @@ impl EffectParts {
             estimated: true,
         };
         GatewayChatRequest {
-            models: Vec::new(),
             request: Arc::new(request),
             request_id: new_id(IdKind::Request),
-            traceparent: None,
             deadline: Some(LIMIT),
-            retries: None,
-            hedge_after: None,
             spend: Some(self.spend(payer, max_usage)),
-            cache: None,
+            ..GatewayChatRequest::default()
         }
     }
 }

@@ -38,7 +38,13 @@ pub(super) fn all(parts: &ProbeTargets) -> Vec<Probe> {
             }
         })
         .critical(),
-        Probe::new("agent-registry", 3, 300 * SECOND, move || std::future::ready(resolved(&agents))).critical(),
+        Probe::new("agent-registry", 3, 300 * SECOND, move || {
+            let agents = agents.clone();
+            // It reads the whole catalogue: an arbiter has circuit breakers and more to serve meanwhile.
+            let resolving = tokio::task::spawn_blocking(move || resolved(&agents));
+            async move { resolving.await.unwrap_or_else(|error| ProbeResult::Unhealthy(error.to_string())) }
+        })
+        .critical(),
         Probe::new("agent-runtime", 5, 30 * SECOND, move || served(runtime.clone())).critical(),
         Probe::new("task-queue", 5, 10 * SECOND, move || std::future::ready(queued(&tasks, &live))).critical(),
     ]

@@ -14,7 +14,7 @@ use super::cache::{CachePolicy, CacheUse};
 use muster_core::Error;
 
 /// A chat request to the gateway.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct GatewayChatRequest {
     /// Models or model families in the order of preference. Empty selects the chain's default; a single model is
     /// followed by what the settings allow in its place; of two or more, only the listed ones are tried, and one whose

@@ -3,6 +3,7 @@
 use image::imageops::{FilterType, resize};
 use image::{GrayImage, ImageBuffer};
 use muster_engine::prelude::*;
+use muster_engine::repeated;
 
 use crate::picture;
 
@@ -61,10 +62,8 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     if input.images.len() > MAX_IMAGES {
         return Err(Failure::too_large(format!("images: at most {MAX_IMAGES}, and there are {}", input.images.len())));
     }
-    for (at, picture) in input.images.iter().enumerate() {
-        if input.images.iter().take(at).any(|other| other.id == picture.id) {
-            return Err(Failure::invalid(&["images", &at.to_string(), "id"], "occurs twice"));
-        }
+    if let Some(at) = repeated(input.images.iter().map(|picture| picture.id.as_str())) {
+        return Err(Failure::invalid(&["images", &at.to_string(), "id"], "occurs twice"));
     }
     let mut pixels = 0;
     let mut bits = Vec::new();

@@ -155,8 +155,7 @@ impl Failure {
     /// # Errors
     /// `Invalid` for the first id that an earlier item has.
     pub fn unless_distinct<'a>(list: &str, thing: &str, ids: impl IntoIterator<Item = &'a str>) -> Result<(), Self> {
-        let mut known = HashSet::new();
-        match ids.into_iter().position(|id| !known.insert(id)) {
+        match repeated(ids) {
             None => Ok(()),
             Some(at) => {
                 let message = format!("is the id of an earlier {thing}: each id must occur once");
@@ -179,4 +178,10 @@ impl Failure {
     pub fn internal(message: impl std::fmt::Display) -> Self {
         Self::Internal { message: message.to_string() }
     }
+}
+
+/// Returns the place of the first id that an earlier item has.
+pub fn repeated<'a>(ids: impl IntoIterator<Item = &'a str>) -> Option<usize> {
+    let mut known = HashSet::new();
+    ids.into_iter().position(|id| !known.insert(id))
 }

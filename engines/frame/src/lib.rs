@@ -30,7 +30,7 @@ pub mod wire;
 
 pub use context::{Context, Explained, Progress, Step};
 pub use engine::{Cost, DataSource, Engine, Nature, call, shapes};
-pub use failure::{Failure, NoAnswer, Problem, ProblemKind};
+pub use failure::{Failure, NoAnswer, Problem, ProblemKind, repeated};
 pub use family::{Family, FamilyEngines, Registration};
 pub use finding::{Finding, Severity};
 pub use language_data::LanguageData;

@@ -1,8 +1,7 @@
 //! Checks that several engines of this family make.
 
-use std::collections::BTreeSet;
-
 use muster_engine::prelude::*;
+use muster_engine::repeated;
 use muster_kernel_earth as earth;
 
 /// Refuses more of something than an engine takes.
@@ -15,13 +14,10 @@ pub(crate) fn at_most(count: usize, most: usize, what: &str) -> Result<(), Failu
 
 /// Refuses an id that occurs twice.
 pub(crate) fn distinct<'a>(field: &str, ids: impl IntoIterator<Item = &'a str>) -> Result<(), Failure> {
-    let mut seen = BTreeSet::new();
-    for (index, id) in ids.into_iter().enumerate() {
-        if !seen.insert(id) {
-            return Err(Failure::invalid(&[field, &index.to_string(), "id"], "occurs twice"));
-        }
+    match repeated(ids) {
+        Some(index) => Err(Failure::invalid(&[field, &index.to_string(), "id"], "occurs twice")),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Refuses a member of a list that is negative.

@@ -9,11 +9,15 @@ use crate::guard::Requirement;
 
 /// Returns the path of each engine's run, with its operation.
 pub(super) fn runs(requirement: &Requirement) -> Vec<(String, Value)> {
-    let run = |engine: &'static Engine| (format!("{}/run", engine.path()), json!({ "post": run(engine, requirement) }));
+    let errors = json!(EngineErrors::<Agent>::responses());
+    let run = |engine: &'static Engine| {
+        (format!("{}/run", engine.path()), json!({ "post": run(engine, requirement, errors.clone()) }))
+    };
     muster_engines::all().map(run).collect()
 }
 
-fn run(engine: &Engine, requirement: &Requirement) -> Value {
+/// `errors` are the responses to requests that fail, which are those of every engine.
+fn run(engine: &Engine, requirement: &Requirement, errors: Value) -> Value {
     let reads = match engine.nature {
         Nature::Pure => "",
         Nature::Workspace => " Reads files below the workspace folder; a path outside it is rejected with 403.",
@@ -57,7 +61,7 @@ fn run(engine: &Engine, requirement: &Requirement) -> Value {
             "required": true,
             "content": { "application/json": { "schema": inner(engine.input_schema()), "example": engine.example() } },
         },
-        "responses": responses::<EngineErrors<Agent>>("The output of the engine", output),
+        "responses": with_success(errors, "The output of the engine", output),
     })
 }
 
@@ -107,7 +111,10 @@ fn inner(mut schema: Value) -> Value {
 }
 
 fn responses<Errors: IntoResponses>(description: &str, schema: Value) -> Value {
-    let mut all = json!(Errors::responses());
+    with_success(json!(Errors::responses()), description, schema)
+}
+
+fn with_success(mut all: Value, description: &str, schema: Value) -> Value {
     let success = json!({ "description": description, "content": { "application/json": { "schema": schema } } });
     if let Some(all) = all.as_object_mut() {
         all.insert("200".to_owned(), success);

@@ -95,12 +95,8 @@ mod tests {
             models: vec!["m".to_owned()],
             request: Arc::new(chat),
             request_id: "req_1".to_owned(),
-            traceparent: None,
-            deadline: None,
-            retries: None,
-            hedge_after: None,
             spend: Some(Spend::default()),
-            cache: None,
+            ..GatewayChatRequest::default()
         }
     }
 

@@ -141,12 +141,7 @@ fn chat_request() -> GatewayChatRequest {
         models: vec!["m".to_owned()],
         request: Arc::new(ChatRequest { messages: vec![message], ..ChatRequest::default() }),
         request_id: "req_1".to_owned(),
-        traceparent: None,
-        deadline: None,
-        retries: None,
-        hedge_after: None,
-        spend: None,
-        cache: None,
+        ..GatewayChatRequest::default()
     }
 }
 

@@ -191,11 +191,11 @@ impl Arrangement {
             rows.retain(|row| seen.insert(row.to_string()));
         }
         if self.defang {
-            rows.iter_mut().for_each(defang);
+            rows.iter_mut().for_each(|row| each_text(row, &defang));
         }
         let zone = self.zone.as_ref().map(|zone| zone.value(scope));
         if let Some(zone) = zone.as_ref().and_then(Value::as_str).and_then(|name| jiff::tz::TimeZone::get(name).ok()) {
-            rows.iter_mut().for_each(|row| localise(row, &zone));
+            rows.iter_mut().for_each(|row| each_text(row, &|text| localise(text, &zone)));
         }
         rows.into()
     }
@@ -213,30 +213,30 @@ fn labelled(value: Value, labels: &[Value]) -> Value {
     }
 }
 
-/// Writes times in a time zone: "Mon 2026-11-30 09:00 +01:00".
-fn localise(value: &mut Value, zone: &jiff::tz::TimeZone) {
+/// Calls `change` with each text of a value.
+fn each_text(value: &mut Value, change: &impl Fn(&mut String)) {
     match value {
-        Value::String(text) if text.contains('T') => {
-            if let Ok(time) = text.parse::<jiff::Timestamp>() {
-                *text = time.to_zoned(zone.clone()).strftime("%a %Y-%m-%d %H:%M %:z").to_string();
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| localise(item, zone)),
-        Value::Object(entries) => entries.values_mut().for_each(|entry| localise(entry, zone)),
+        Value::String(text) => change(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| each_text(item, change)),
+        Value::Object(entries) => entries.values_mut().for_each(|entry| each_text(entry, change)),
         _ => {}
     }
 }
 
-/// Writes addresses so that no program makes links of them.
-fn defang(value: &mut Value) {
-    match value {
-        Value::String(text) if text.contains('.') && !text.contains(char::is_whitespace) && !text.contains("[.]") => {
-            let scheme = text.replacen("http", "hxxp", usize::from(text.starts_with("http")));
-            *text = scheme.replace('.', "[.]");
-        }
-        Value::Array(items) => items.iter_mut().for_each(defang),
-        Value::Object(entries) => entries.values_mut().for_each(defang),
-        _ => {}
+/// Writes a time in a time zone: "Mon 2026-11-30 09:00 +01:00".
+fn localise(text: &mut String, zone: &jiff::tz::TimeZone) {
+    if text.contains('T')
+        && let Ok(time) = text.parse::<jiff::Timestamp>()
+    {
+        *text = time.to_zoned(zone.clone()).strftime("%a %Y-%m-%d %H:%M %:z").to_string();
+    }
+}
+
+/// Writes an address so that no program makes a link of it.
+fn defang(text: &mut String) {
+    if text.contains('.') && !text.contains(char::is_whitespace) && !text.contains("[.]") {
+        let scheme = text.replacen("http", "hxxp", usize::from(text.starts_with("http")));
+        *text = scheme.replace('.', "[.]");
     }
 }
 

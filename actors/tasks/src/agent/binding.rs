@@ -87,8 +87,9 @@ impl Binding {
 
 /// Marks a file that is a whole param, to tell it from an object in data that has a member `file`.
 fn marked(value: Value) -> Value {
+    let is_file = FileReference::of(&value).is_some();
     match value {
-        Value::Object(mut object) if FileReference::of(&Value::Object(object.clone())).is_some() => {
+        Value::Object(mut object) if is_file => {
             object.insert(WHOLE.to_owned(), true.into());
             Value::Object(object)
         }

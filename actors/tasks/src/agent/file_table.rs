@@ -9,6 +9,8 @@ use serde_json::{Map, Value};
 use super::commits;
 use super::fill::tables;
 
+/// Extensions of data with a structure.
+pub(super) const TABLES: &[&str] = &["csv", "tsv", "json", "jsonl", "ndjson"];
 /// Most columns that an error lists.
 const MAX_NAMED: usize = 30;
 /// Most groups of a column.
@@ -62,15 +64,16 @@ impl<'v> FileReference<'v> {
         self.column.is_none() && self.columns.is_none() && self.by.is_none() && self.row.is_none()
     }
 
-    fn ends_with(&self, extensions: &[&str]) -> bool {
-        let extension = self.path.rsplit_once('.').map_or("", |(_, extension)| extension);
-        extensions.iter().any(|known| extension.eq_ignore_ascii_case(known))
-    }
-
     /// Whether its name says that it is data with a structure.
     pub(super) fn is_data(&self) -> bool {
-        self.ends_with(&["json", "jsonl", "ndjson", "csv", "tsv"])
+        ends_with(self.path, TABLES)
     }
+}
+
+/// Whether a path ends with one of these extensions, in any case.
+pub(super) fn ends_with(path: &str, extensions: &[&str]) -> bool {
+    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
+    extensions.iter().any(|known| extension.eq_ignore_ascii_case(known))
 }
 
 struct Table<'t> {
@@ -86,9 +89,9 @@ pub(super) fn value(kind: &Type, file: &FileReference<'_>, bytes: &[u8]) -> Resu
     let text = text.trim_start_matches('\u{feff}');
     let parse =
         |text: &str| serde_json::from_str::<Value>(text).map_err(|error| format!("{path} is not JSON: {error}"));
-    let parsed = if file.ends_with(&["json"]) {
+    let parsed = if ends_with(path, &["json"]) {
         parse(text)?
-    } else if file.ends_with(&["jsonl", "ndjson"]) {
+    } else if ends_with(path, &["jsonl", "ndjson"]) {
         text.lines().filter(|line| !line.trim().is_empty()).map(parse).collect::<Result<Value, _>>()?
     } else if file.is_whole() && !file.is_data() && *kind == Type::Array(Box::new(Type::Prim(Prim::String))) {
         return Ok(text.lines().filter(|line| !line.trim().is_empty()).map(Value::from).collect());

@@ -147,10 +147,16 @@ fn list(items: &[Value], kind: &Type, unit: &str) -> String {
         let lines = shown.iter().take(MAX_ROWS).map(|item| format!("- {item}"));
         lines.collect::<Vec<_>>().join("\n")
     };
-    if items.len() > MAX_ROWS {
-        text.push_str(&format!("\n\n… and {} more, {} in all", items.len() - MAX_ROWS, items.len()));
-    }
+    text.push_str(&further(items.len()));
     text
+}
+
+/// Says how many rows are not shown; nothing where all are.
+fn further(rows: usize) -> String {
+    match rows.checked_sub(MAX_ROWS) {
+        None | Some(0) => String::new(),
+        Some(more) => format!("\n\n… and {more} more, {rows} in all"),
+    }
 }
 
 /// Rows as a table, with the columns in the order in which the engine declares them. `path` and `line` become one place.
@@ -213,9 +219,7 @@ fn grid(entries: &Map<String, Value>) -> Option<String> {
     if columns.len() > MAX_COLUMNS {
         text.push_str(&format!("\n\n({} further columns are in the outputs)", columns.len() - MAX_COLUMNS));
     }
-    if rows.len() > MAX_ROWS {
-        text.push_str(&format!("\n\n… and {} more, {} in all", rows.len() - MAX_ROWS, rows.len()));
-    }
+    text.push_str(&further(rows.len()));
     Some(text)
 }
 
@@ -237,9 +241,7 @@ fn table_of_map(entries: &Map<String, Value>, kind: &Type) -> Option<String> {
             Some(row)
         })
         .collect();
-    let more = rows.len().saturating_sub(MAX_ROWS);
-    let more = if more > 0 { format!("\n\n… and {more} more, {} in all", rows.len()) } else { String::new() };
-    Some(format!("{}{more}", table(&rows.iter().collect::<Vec<_>>(), &kind)))
+    Some(table(&rows.iter().collect::<Vec<_>>(), &kind) + &further(rows.len()))
 }
 
 fn escaped(cell: &str) -> String {

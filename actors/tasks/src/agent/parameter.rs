@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use muster_engines::grammar::{self, Range, Type};
+use muster_engines::grammar::{self, Prim, Range, Type};
 use muster_engines::{Problem, ProblemKind};
 use serde_json::{Map, Value, json};
 
@@ -108,6 +108,12 @@ impl Parameter {
         }
         let (unit, range, words, phrases) = (String::new(), Range::default(), Vec::new(), Vec::new());
         Ok(Self { name: name.to_owned(), kind, unit, range, words, phrases, default })
+    }
+
+    /// Whether it is a list that takes this record; a list of anything does not count.
+    pub(super) fn is_list_of(&self, record: Value) -> bool {
+        self.kind != Type::Array(Box::new(Type::Prim(Prim::Any)))
+            && problems_of(self, &Value::Array(vec![record])).is_empty()
     }
 
     /// Adds the words of the catalogue: names, and phrases as `value=phrase`.

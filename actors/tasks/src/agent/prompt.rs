@@ -53,12 +53,8 @@ pub(super) fn gateway_request(view: &TaskView, prompt: ModelPrompt) -> GatewayCh
         models: vec![model],
         request: Arc::new(request),
         request_id,
-        traceparent: None,
-        deadline: None,
-        retries: None,
-        hedge_after: None,
         spend: Some(Spend { max_usage, ..spend(view) }),
-        cache: None,
+        ..GatewayChatRequest::default()
     }
 }
 

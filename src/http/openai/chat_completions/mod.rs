@@ -12,7 +12,7 @@ use muster_providers::{ChatDefaults, with_members};
 use serde_json::Value;
 
 pub use request::ChatCompletionBody;
-pub use response::ChatCompletion;
+pub use response::{ChatCompletion, ToolCallB};
 
 use crate::app::App;
 use crate::chat;

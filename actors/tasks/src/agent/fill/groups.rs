@@ -7,7 +7,7 @@ use super::labels::{places, plain};
 use super::lists::runs;
 use super::{Fence, Search};
 use crate::agent::commits;
-use crate::agent::parameter::{Parameter, problems_of};
+use crate::agent::parameter::Parameter;
 
 /// A list of fewer numbers is no group.
 const MIN_NUMBERS: usize = 3;
@@ -55,10 +55,7 @@ pub(super) fn fill(search: &mut Search<'_>) {
 
 /// Blocks as a list of records of a name and its content, as reports of tests are.
 pub(super) fn contents(search: &mut Search<'_>, fences: &[Fence<'_>]) {
-    let is_any = |parameter: &Parameter| parameter.kind == Type::Array(Box::new(Type::Prim(Prim::Any)));
-    let named = json!([{ "name": "a", "content": "b" }]);
-    let wanted: Vec<&Parameter> =
-        search.missing().filter(|param| !is_any(param) && problems_of(param, &named).is_empty()).collect();
+    let wanted: Vec<&Parameter> = search.missing().filter(|param| takes_contents(param)).collect();
     let unused = |fence: &&Fence<'_>| {
         let labelled = search.parameters.iter().any(|parameter| parameter.name == fence.label);
         !labelled && !search.found.iter().any(|filled| filled.span == fence.span)
@@ -70,6 +67,11 @@ pub(super) fn contents(search: &mut Search<'_>, fences: &[Fence<'_>]) {
         let value = blocks.iter().enumerate().map(block).collect();
         search.take(parameter, value, "block", first.span.start..last.span.end);
     }
+}
+
+/// Whether a parameter is a list of records of a name and its content.
+pub(super) fn takes_contents(parameter: &Parameter) -> bool {
+    parameter.is_list_of(json!({ "name": "a", "content": "b" }))
 }
 
 /// Whether a parameter is a list of lists of numbers.

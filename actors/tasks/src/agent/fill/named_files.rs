@@ -6,15 +6,15 @@ use muster_engines::grammar::{Member, Prim, Type};
 use serde_json::{Map, Value, json};
 
 use super::Search;
+use super::groups::takes_contents;
 use super::labels::{places, plain};
 use super::rules::Prose;
-use crate::agent::file_table;
-use crate::agent::parameter::{Parameter, ParameterDefault, problems_of};
+use crate::agent::file_table::{TABLES, ends_with, is_fields};
+use crate::agent::parameter::{Parameter, ParameterDefault};
 use crate::agent::reference::Head;
 
 const CODE: &[&str] =
     &["rs", "py", "js", "mjs", "ts", "tsx", "jsx", "go", "java", "c", "h", "cc", "cpp", "hpp", "rb", "php", "sh"];
-const TABLES: &[&str] = &["csv", "tsv", "json", "jsonl", "ndjson"];
 const PROSE: &[&str] = &["txt", "md", "eml", "rst", "log"];
 const BINARIES: &[&str] = &["exe", "dll", "so", "bin", "elf", "o", "ko", "hex", "uf2", "img"];
 /// Other endings of files that hold text.
@@ -68,13 +68,6 @@ const ARTICLES: &[&str] =
 struct Named<'t> {
     path: &'t str,
     span: Range<usize>,
-}
-
-impl Named<'_> {
-    fn is_one_of(&self, extensions: &[&str]) -> bool {
-        let extension = self.path.rsplit_once('.').map_or("", |(_, extension)| extension);
-        extensions.iter().any(|known| known.eq_ignore_ascii_case(extension))
-    }
 }
 
 pub(super) fn fill(search: &mut Search<'_>, prose: &Prose) {
@@ -147,7 +140,7 @@ fn contents(search: &mut Search<'_>, prose: &Prose, found: &mut Vec<Named<'_>>) 
             continue;
         }
         let Some((_, extensions)) = CONTENTS.iter().find(|(name, _)| *name == parameter.name) else { continue };
-        let fitting: Vec<&Named<'_>> = found.iter().filter(|file| file.is_one_of(extensions)).collect();
+        let fitting: Vec<&Named<'_>> = found.iter().filter(|file| ends_with(file.path, extensions)).collect();
         // Of several the one after the param's name.
         let all: Vec<&Parameter> = parameters.iter().collect();
         let labels = places(&prose.plain, parameter, &all);
@@ -167,15 +160,12 @@ fn contents(search: &mut Search<'_>, prose: &Prose, found: &mut Vec<Named<'_>>) 
 
 /// Whether a param is a list of records that files complete by their paths.
 fn takes_paths(parameter: &Parameter) -> bool {
-    parameter.kind != Type::Array(Box::new(Type::Prim(Prim::Any)))
-        && problems_of(parameter, &json!([{ "path": "a" }])).is_empty()
+    parameter.is_list_of(json!({ "path": "a" }))
 }
 
 /// A list of files, each with its path, takes all that are left.
 fn lists(search: &mut Search<'_>, found: &mut Vec<Named<'_>>) {
-    let parameters = search.parameters;
-    let missing = parameters.iter().filter(|parameter| search.missing.contains(parameter.name.as_str()));
-    let lists: Vec<&Parameter> = missing.filter(|param| takes_paths(param)).collect();
+    let lists: Vec<&Parameter> = search.missing().filter(|param| takes_paths(param)).collect();
     if let ([list], Some((first, last))) = (&lists[..], found.first().zip(found.last())) {
         let files: Value = found.iter().map(|file| json!({ "path": file.path })).collect();
         if search.take(list, files, "rule", first.span.start..last.span.end) {
@@ -184,11 +174,7 @@ fn lists(search: &mut Search<'_>, found: &mut Vec<Named<'_>>) {
         return;
     }
     // Records of a name and its content, as reports of tests.
-    let missing = parameters.iter().filter(|parameter| search.missing.contains(parameter.name.as_str()));
-    let named = json!([{ "name": "a", "content": "b" }]);
-    let is_any = |param: &Parameter| param.kind == Type::Array(Box::new(Type::Prim(Prim::Any)));
-    let reports: Vec<&Parameter> =
-        missing.filter(|param| !is_any(param) && problems_of(param, &named).is_empty()).collect();
+    let reports: Vec<&Parameter> = search.missing().filter(|param| takes_contents(param)).collect();
     if let ([list], Some((first, last))) = (&reports[..], found.first().zip(found.last())) {
         let file = |file: &Named<'_>| json!({ "name": file.path, "content": { "file": file.path } });
         let files = found.iter().map(file).collect();
@@ -200,10 +186,8 @@ fn lists(search: &mut Search<'_>, found: &mut Vec<Named<'_>>) {
 
 /// The only file for the only text that is missing.
 fn single(search: &mut Search<'_>, found: &mut [Named<'_>]) {
-    let parameters = search.parameters;
-    let texts: Vec<&Parameter> = parameters
-        .iter()
-        .filter(|param| search.missing.contains(param.name.as_str()))
+    let texts: Vec<&Parameter> = search
+        .missing()
         .filter(|param| matches!(param.kind, Type::Prim(Prim::String | Prim::Bytes)))
         .filter(|param| CONTENTS.iter().any(|(name, _)| *name == param.name))
         .collect();
@@ -221,12 +205,12 @@ fn tables(search: &mut Search<'_>, prose: &Prose, found: &mut Vec<Named<'_>>) {
             && match &parameter.kind {
                 Type::Array(item) if **item == Type::Prim(Prim::Any) => true,
                 Type::Array(item) => **item != Type::Prim(Prim::String) && !takes_paths(parameter),
-                Type::Map(item) => matches!(**item, Type::Array(_)) && !file_table::is_fields(&parameter.kind),
+                Type::Map(item) => matches!(**item, Type::Array(_)) && !is_fields(&parameter.kind),
                 _ => false,
             }
     };
     let wanted: Vec<&Parameter> = parameters.iter().filter(takes_table).collect();
-    let files: Vec<&Named<'_>> = found.iter().filter(|file| file.is_one_of(TABLES)).collect();
+    let files: Vec<&Named<'_>> = found.iter().filter(|file| ends_with(file.path, TABLES)).collect();
     let ([file], false) = (&files[..], wanted.is_empty()) else { return };
     let (path, span) = (file.path, file.span.clone());
     // A text that takes the table itself, as a CSV to profile, leaves nothing to choose.

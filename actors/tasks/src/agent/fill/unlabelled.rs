@@ -100,22 +100,15 @@ fn tokens(search: &mut Search<'_>, prose: &Prose) {
     let parameters = search.parameters;
     for parameter in parameters.iter().filter(|parameter| parameter.kind == Type::Prim(Prim::String)) {
         let found: Vec<&str> = match parameter.name.as_str() {
-            "vector" => {
-                let tokens =
-                    prose.text.split_whitespace().map(|token| token.trim_matches(['"', '`', '(', ')', ',', '.', ';']));
-                tokens.filter(|token| token.starts_with("CVSS:") || token.starts_with("AV:")).collect()
-            }
+            "vector" => pieces(&prose.text, &['"', '`', '(', ')', ',', '.', ';'])
+                .filter(|token| token.starts_with("CVSS:") || token.starts_with("AV:"))
+                .collect(),
             // A JSON Web Token: its header begins with `{"`.
-            "token" => {
-                let tokens =
-                    prose.text.split_whitespace().map(|token| token.trim_matches(['"', '`', '\'', '(', ')', ',']));
-                tokens.filter(|token| token.starts_with("eyJ") && token.matches('.').count() == 2).collect()
-            }
+            "token" => pieces(&prose.text, &['"', '`', '\'', '(', ')', ','])
+                .filter(|token| token.starts_with("eyJ") && token.matches('.').count() == 2)
+                .collect(),
             name if name.ends_with("version") => {
-                let tokens = prose.text.split_whitespace();
-                let tokens =
-                    tokens.map(|token| token.trim_matches(['"', '`', '\'', '(', ')', ',', ';', ':', '?', '!']));
-                tokens
+                pieces(&prose.text, &['"', '`', '\'', '(', ')', ',', ';', ':', '?', '!'])
                     .map(|token| token.trim_end_matches('.').trim_start_matches('v'))
                     .filter(|token| is_version(token))
                     .collect()
@@ -130,10 +123,6 @@ fn tokens(search: &mut Search<'_>, prose: &Prose) {
                 lines.filter(|line| line.starts_with("METAR ") || line.starts_with("SPECI ")).collect()
             }
             "path" if parameter.default != ParameterDefault::Required => {
-                let tokens = prose
-                    .text
-                    .split_whitespace()
-                    .map(|token| token.trim_matches(['"', '`', '(', ')', ',', '.', ';', ':']));
                 let is_path = |token: &&str| {
                     token.contains('/') && !token.contains("//") && token.len() <= 512 && !token.starts_with('/')
                         && token.chars().all(|c| c.is_alphanumeric() || matches!(c, '/' | '_' | '-' | '.'))
@@ -141,7 +130,7 @@ fn tokens(search: &mut Search<'_>, prose: &Prose) {
                         // "and/or"
                         && (token.ends_with('/') || token.contains('.') || token.contains('_') || token.matches('/').count() > 1 || quoted(&prose.text, token))
                 };
-                tokens.filter(is_path).collect()
+                pieces(&prose.text, &['"', '`', '(', ')', ',', '.', ';', ':']).filter(is_path).collect()
             }
             _ => continue,
         };
@@ -151,6 +140,11 @@ fn tokens(search: &mut Search<'_>, prose: &Prose) {
             search.take(parameter, one.into(), "rule", at..at + one.len());
         }
     }
+}
+
+/// The words of a text without these characters around them.
+fn pieces<'t>(text: &'t str, around: &[char]) -> impl Iterator<Item = &'t str> {
+    text.split_whitespace().map(move |token| token.trim_matches(around))
 }
 
 /// Whether a word is a version of three numbers (SemVer 2.0.0), maybe of a pre-release.
