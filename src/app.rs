@@ -53,7 +53,7 @@ use crate::system_events::{EventSources, SystemEvents};
 use crate::telemetry::Metrics;
 use crate::tls::Certificate;
 use crate::ws::{FeedAuthenticator, Sockets};
-use crate::{private_files, probes, provider_setup, snapshots};
+use crate::{private_files, probes, provider_setup, sentinel_responses, snapshots};
 
 /// The shared state of all request handlers.
 #[derive(Debug)]
@@ -324,6 +324,7 @@ impl App {
                     counted.counting(),
                     governance::comparing(&governance, &disaster),
                     oversight::closing(&closes),
+                    sentinel_responses::rounds(&agency, &identity, &keys, &disaster, &governance, &watched, &clock),
                     memory.upkeep(),
                     medical.upkeep(),
                     medical.sweeping(),

@@ -49,6 +49,7 @@ mod report;
 mod respond;
 mod route;
 mod schema;
+mod sentinel_responses;
 pub mod server;
 mod snapshots;
 mod sse;

@@ -143,7 +143,11 @@ fn merged(old: &Config, new: Config) -> Config {
         log: config::Log { format: old.log.format, ..new.log },
         auth: config::Auth { public_url: new.auth.public_url, ..old.auth.clone() },
         incidents: config::Incidents { public_feed: new.incidents.public_feed, ..old.incidents.clone() },
-        agents: config::Agents { planner_model: new.agents.planner_model, ..old.agents.clone() },
+        agents: config::Agents {
+            planner_model: new.agents.planner_model,
+            fill_model: new.agents.fill_model,
+            ..old.agents.clone()
+        },
         provider: new.provider,
         chain: new.chain,
         chat: new.chat,

@@ -4,6 +4,7 @@ mod attacks;
 mod command_line;
 mod council;
 mod crash;
+mod responses;
 mod waiting;
 
 use futures::future::join_all;

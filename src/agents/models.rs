@@ -34,6 +34,10 @@ impl Models for LiveModels {
         }
     }
 
+    fn filler(&self) -> Option<String> {
+        Some(self.live.now().config.agents.fill_model.clone()).filter(|name| !name.is_empty())
+    }
+
     fn stream(
         &self,
         mut request: GatewayChatRequest,

@@ -27,6 +27,9 @@ pub struct Agents {
     /// Model that plans and writes. Empty: the first model of the chain that supports tool calls; if there is none, the
     /// fixed plan is used. `none`: always the fixed plan.
     pub planner_model: String,
+    /// Model that looks for missing params in the instruction where no model plans. Empty: none does, and the task waits
+    /// for them.
+    pub fill_model: String,
     /// Largest number of steps of a task that a model plans.
     pub max_steps: usize,
     /// Largest number of open event streams of tasks of one key or user.
@@ -50,6 +53,7 @@ impl Default for Agents {
             queue_timeout_seconds: tasks.queue_timeout.as_secs(),
             retries: tasks.retries,
             planner_model: String::new(),
+            fill_model: String::new(),
             max_steps: agents.max_steps,
             streams_per_key: 16,
             keep_days: tasks.keep_ended.as_secs() / 86_400,

@@ -9,6 +9,7 @@ use muster_tlog::{SignatureType, VerifierKey};
 use serde::{Deserialize, Serialize};
 
 use super::ConfigError;
+use super::sentinel_responses::{self, SentinelResponse};
 
 /// The audit log, the policy while there is no quorum of deciders, and what stops guarded actions at once.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
@@ -28,6 +29,8 @@ pub struct Governance {
     pub veto: String,
     /// Whether every guarded action is vetoed.
     pub freeze: bool,
+    /// What follows verdicts of the sentinels on what the server gathers itself; by default nothing.
+    pub response: Vec<SentinelResponse>,
 }
 
 impl Default for Governance {
@@ -41,6 +44,7 @@ impl Default for Governance {
             guards,
             veto,
             freeze: false,
+            response: Vec::new(),
         }
     }
 }
@@ -100,6 +104,7 @@ impl Governance {
                 Err(error) => return bad("governance.witnesses", format!("`{}`: {error}", witness.vkey)),
             }
         }
+        sentinel_responses::check(&self.response)?;
         match self.policy().check() {
             Ok(_) => Ok(()),
             Err(fault) => bad(&format!("governance.{}", fault.member), fault.why),

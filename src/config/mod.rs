@@ -22,6 +22,7 @@ mod models;
 mod position;
 mod proxies;
 mod routing;
+mod sentinel_responses;
 mod server;
 mod translate;
 
@@ -44,6 +45,7 @@ pub use memory::Memory;
 pub use models::Models;
 pub use proxies::TrustedProxies;
 pub use routing::{Balance, Chat, Equivalent, ModelNames, ModelTable, OrProvider, ProviderWord, Unpriced};
+pub use sentinel_responses::{Gathered, ResponseAction, ResponseVerdict, SentinelResponse};
 pub use translate::{Translate, TranslationEngine};
 
 use std::collections::BTreeMap;

@@ -26,7 +26,7 @@ pub use device::DeviceDirectory;
 pub use muster_auth::dpop::{BoundBearer, Scheme};
 pub use muster_auth::keys::{RotationPolicy, SigningKeyChange};
 pub use muster_auth::password::Hasher;
-pub use registry::{CreatedUser, IssuedSecret};
+pub use registry::{CreatedUser, IssuedSecret, RecentLogin};
 pub use service::{
     Admitted, FIRST_EMAIL, Identity, IdentityOptions, LoginAdmission, LoginExcess, PendingLogin, proof_required,
 };

@@ -9,6 +9,7 @@ use actix_rt::ArbiterHandle;
 use muster_store::{Op, PageRequest, Record, StoreError, StoreHandle};
 use tokio::sync::watch;
 
+use super::login_log::LoginLog;
 use super::effects::{ChangeEffects, RegistryEffect};
 use super::messages::{EndReason, IssuedSecret};
 use super::open_sessions::OpenSessions;
@@ -70,6 +71,8 @@ pub(crate) struct Registry {
     /// First responses to the creation of service accounts.
     pub(super) secrets: RecentResponses<IssuedSecret>,
     pub(super) throttle: Throttle,
+    /// The latest login attempts.
+    pub(super) logins: LoginLog,
     /// Where users have logged in from, by their sessions.
     pub(super) known: KnownSources,
     /// Running session actors, by session.
@@ -129,6 +132,7 @@ pub(crate) async fn load(options: RegistryOptions) -> Result<Registry, BuildErro
         responses: PendingResponses::default(),
         secrets: RecentResponses::default(),
         throttle,
+        logins: LoginLog::default(),
         known,
         workers: HashMap::new(),
         swept: None,

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
-use actix::{Context, Handler, ResponseFuture};
+use actix::{Context, Handler, MessageResult, ResponseFuture};
 use muster_store::{Op, Record};
 use serde_json::json;
 
 use super::actor::{Change, Registry, person};
-use super::messages::{AttemptLogin, CheckedCredential, EndReason, LoginAttempt, OpenSession, OpenedSession};
+use super::login_log::RecentLogin;
+use super::messages::{
+    AttemptLogin, CheckedCredential, EndReason, ListLogins, LoginAttempt, OpenSession, OpenedSession,
+};
 use crate::sessions::{Family, Origin, SessionRecord};
 use crate::throttle::{AccountKey, Acquaintance};
 use crate::users::{SecretHash, UserRecord};
@@ -44,7 +47,19 @@ impl Handler<AttemptLogin> for Registry {
         let acquaintance = user.as_ref().map(|user| self.known.acquaintance(&user.id, &source, now));
         let account = attempt.account.as_deref().and_then(AccountKey::of);
         let verdict = self.throttle.attempt(account, source, acquaintance.unwrap_or(Acquaintance::None), now);
+        if let (Some(user), Some(ip)) = (&user, attempt.ip) {
+            self.logins.attempted(&user.id, ip, now);
+        }
         respond(self, Ok(LoginAttempt { verdict, user }), context)
+    }
+}
+
+impl Handler<ListLogins> for Registry {
+    type Result = MessageResult<ListLogins>;
+
+    fn handle(&mut self, _: ListLogins, _: &mut Context<Self>) -> Self::Result {
+        let recent: Vec<RecentLogin> = self.logins.recent(self.now());
+        MessageResult(recent)
     }
 }
 
@@ -60,7 +75,9 @@ impl Handler<OpenSession> for Registry {
 impl Registry {
     fn open_session(&mut self, open: OpenSession) -> Result<OpenedSession, Error> {
         self.admit()?;
+        let ip = open.origin.ip;
         let (opened, change) = self.prepare_session(open)?;
+        self.logins.succeeded(&opened.user.id, ip, opened.session.user_agent.as_deref());
         self.users.put(Arc::clone(&opened.user));
         self.decide(change);
         self.sessions.open(opened.session.clone());

@@ -1,5 +1,6 @@
 //! Messages of the registry.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use muster_core::precondition::IfMatch;
 use muster_core::supervise::Handle;
 
 use super::actor::Registry;
+use super::login_log::RecentLogin;
 
 /// Counts a login attempt, as a failure until [`OpenSession`], and returns the user.
 #[derive(Debug, Message)]
@@ -27,7 +29,14 @@ pub(crate) struct AttemptLogin {
     /// Normalized e-mail, or the identifier of a service account; `None` if no account can have the name that was sent.
     pub account: Option<String>,
     pub source: LoginSource,
+    /// Client address as the server sees it; `None` where a session gives its password again, which is no login.
+    pub ip: Option<IpAddr>,
 }
+
+/// Lists the latest login attempts on existing accounts, oldest first.
+#[derive(Debug, Message)]
+#[rtype(result = "Vec<RecentLogin>")]
+pub(crate) struct ListLogins;
 
 /// The decision on a login attempt.
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 mod actor;
 mod effects;
 mod login;
+mod login_log;
 mod messages;
 mod open_sessions;
 mod role_grant;
@@ -14,7 +15,8 @@ pub(super) use actor::{Registry, RegistryOptions, load};
 pub(super) use login::{rejected as login_rejected, secret_rejected};
 pub(super) use messages::{
     AttemptLogin, CheckedCredential, CreateServiceAccount, CreateUser, DeleteUser, EndReason, EndSession, EndSessions,
-    GetUser, ListSessions, ListUsers, LocateSession, LoginAttempt, OpenSession, PatchServiceAccount, PatchUser,
+    GetUser, ListLogins, ListSessions, ListUsers, LocateSession, LoginAttempt, OpenSession, PatchServiceAccount, PatchUser,
     RotateSecret, SetPassword,
 };
+pub use login_log::RecentLogin;
 pub use messages::{CreatedUser, IssuedSecret};

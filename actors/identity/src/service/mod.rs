@@ -1,5 +1,6 @@
 //! The service for users, sessions and tokens.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,8 +15,8 @@ use tokio::sync::watch;
 
 use super::hashing::{HashingPool, PasswordCheck, Priority};
 use super::registry::{
-    AttemptLogin, CheckedCredential, EndReason, EndSession, EndSessions, ListSessions, LocateSession, LoginAttempt,
-    OpenSession, Registry, RegistryOptions, login_rejected,
+    AttemptLogin, CheckedCredential, EndReason, EndSession, EndSessions, ListLogins, ListSessions, LocateSession,
+    LoginAttempt, OpenSession, RecentLogin, Registry, RegistryOptions, login_rejected,
 };
 use super::sessions::{Directory, Lifetimes, Origin, Refresh, SessionRecord, SessionWatch, refresh_rejected};
 use super::signing::{Rotate, SigningActor, SigningOptions};
@@ -266,7 +267,7 @@ impl Identity {
     /// `Unavailable`.
     pub async fn begin_login(&self, email: &str, origin: Origin) -> Result<LoginAdmission, Error> {
         let source = LoginSource::new(origin.ip, origin.jkt.as_deref());
-        let (verdict, user) = self.attempt(email, source).await?;
+        let (verdict, user) = self.attempt(email, source, origin.ip).await?;
         let attempt = match verdict {
             Verdict::Allowed(attempt) => Some(attempt),
             Verdict::Locked => None,
@@ -297,12 +298,17 @@ impl Identity {
     }
 
     /// Counts an attempt to give a password. Returns the verdict, and the user with this e-mail, if there is one.
-    async fn attempt(&self, email: &str, source: LoginSource) -> Result<(Verdict, Option<Arc<UserRecord>>), Error> {
+    async fn attempt(
+        &self,
+        email: &str,
+        source: LoginSource,
+        ip: Option<IpAddr>,
+    ) -> Result<(Verdict, Option<Arc<UserRecord>>), Error> {
         // Lower case can be longer than the text, but not four times as long.
         let account = (email.len() <= 4 * MAX_EMAIL).then(|| normalize_email(email));
         // The identifier of a service account is no e-mail: whoever guesses passwords of it is counted like for any name.
         let account = account.filter(|account| account.len() <= MAX_EMAIL);
-        let (verdict, user) = self.attempt_by(account, source).await?;
+        let (verdict, user) = self.attempt_by(account, source, ip).await?;
         Ok((verdict, user.filter(|user| user.service.is_none())))
     }
 
@@ -310,8 +316,9 @@ impl Identity {
         &self,
         account: Option<String>,
         source: LoginSource,
+        ip: Option<IpAddr>,
     ) -> Result<(Verdict, Option<Arc<UserRecord>>), Error> {
-        let LoginAttempt { verdict, user } = self.registry.ask(AttemptLogin { account, source }).await??;
+        let LoginAttempt { verdict, user } = self.registry.ask(AttemptLogin { account, source, ip }).await??;
         Ok((verdict, user))
     }
 
@@ -408,6 +415,14 @@ impl Identity {
     /// `Unavailable` if the actor does not respond or the store cannot be read.
     pub async fn sessions(&self, user_id: String) -> Result<Vec<SessionRecord>, Error> {
         self.registry.ask(ListSessions { user_id }).await?
+    }
+
+    /// Returns the latest login attempts on existing accounts, oldest first: those of the last hour, at most 10,000.
+    ///
+    /// # Errors
+    /// `Unavailable` if the actor does not respond.
+    pub async fn recent_logins(&self) -> Result<Vec<RecentLogin>, Error> {
+        self.registry.ask(ListLogins).await.map_err(Error::from)
     }
 
     /// Returns the public keys that verify tokens (RFC 7517).

@@ -28,7 +28,7 @@ impl Identity {
         let source = LoginSource::new(origin.ip, origin.jkt.as_deref());
         // An e-mail would be counted against a person, who has nothing to do with this.
         let account = (account.len() <= MAX_EMAIL && !account.contains('@')).then(|| account.to_owned());
-        let (verdict, user) = self.attempt_by(account, source).await?;
+        let (verdict, user) = self.attempt_by(account, source, origin.ip).await?;
         let attempt = match verdict {
             Verdict::Allowed(attempt) => Some(attempt),
             Verdict::Locked => None,

@@ -35,7 +35,7 @@ impl Identity {
             return Err(Error::new(Kind::Forbidden, message).coded("permission_denied"));
         }
         // Counted by the session, so that nobody else's failures are in the way.
-        let (verdict, user) = self.attempt(&by.email, LoginSource::of_session(&by.session_id)).await?;
+        let (verdict, user) = self.attempt(&by.email, LoginSource::of_session(&by.session_id), None).await?;
         let attempt = match verdict {
             Verdict::Allowed(attempt) => Some(attempt),
             Verdict::Locked => None,

@@ -15,7 +15,7 @@ use super::history::{self, CallRef, EngineCallOrigin, HistoryStep, digest, encod
 use super::models::Models;
 use super::parameter::{Accepted, accept, complete};
 use super::steer::{SteeredParams, changes, fitting, steered_params, wanting};
-use super::{files, fill, needs, plan, writeup};
+use super::{files, fill, filler, needs, plan, writeup};
 use crate::engine::{EngineAnswer, EngineCall, EngineCaller, EngineProgress, EngineRunner};
 use crate::task::{
     Admission, Level, NextAction, StepError, StepKind, StepOutput, StepRequest, StepSink, StepSpec, TaskExecutor,
@@ -68,6 +68,8 @@ enum StepOperation {
         #[serde(rename = "as")]
         name: String,
     },
+    /// A search of a model for missing params.
+    FillParams,
     /// A call of the model that plans.
     #[serde(rename = "ask_model")]
     CallModel,
@@ -109,11 +111,11 @@ impl TaskExecutor for AgentExecutor {
         // A task continues in the way it began, whatever the current settings are.
         let mode = free::planning_mode(agent, &past);
         if mode == Some(PlanningMode::ByPlan) {
-            return Ok(by_plan(agent, view, &past));
+            return Ok(self.by_plan(agent, view, &past));
         }
         let has_model = if self.models.planner().is_some() { HasModel::Yes } else { HasModel::No };
         Ok(match (mode, has_model) {
-            (None, HasModel::No) => by_plan(agent, view, &past),
+            (None, HasModel::No) => self.by_plan(agent, view, &past),
             _ => self.freely(agent, view, &past, has_model),
         })
     }
@@ -153,6 +155,26 @@ impl AgentExecutor {
 
     fn agent(&self, id: &str) -> Result<&Arc<Agent>, StepError> {
         self.agents.get(id).ok_or_else(|| broken(format!("the agent {id:?} no longer exists on this server")))
+    }
+
+    fn by_plan(&self, agent: &Agent, view: &TaskView, past: &[HistoryStep<'_>]) -> NextAction {
+        let steered = steered_params(agent, view);
+        if !steered.missing.is_empty() {
+            if self.models.filler().is_some() && filler::is_due(agent, view, past, &steered) {
+                return spec("params", StepKind::Model, &StepOperation::FillParams, None);
+            }
+            let detail = needs::describe(agent, &steered.missing);
+            return NextAction::Wait(Waiting { reason: "input".to_owned(), detail });
+        }
+        let progress = plan::progress(agent, view, past, &steered);
+        let total = u32::try_from(past.len() + progress.ahead + 1).ok();
+        match progress.next {
+            Some(step) => {
+                let operation = StepOperation::Plan { name: step.name.clone() };
+                spec(&step.name, StepKind::Engine, &operation, total)
+            }
+            None => spec("write-up", StepKind::Writeup, &StepOperation::WriteUp, total),
+        }
     }
 
     fn freely(&self, agent: &Agent, view: &TaskView, past: &[HistoryStep<'_>], has_model: HasModel) -> NextAction {
@@ -195,6 +217,9 @@ impl AgentExecutor {
                 })?;
                 let models = Arc::clone(&self.models);
                 free::call_model(&agent, &request, steered, model, models, self.options, &sink).await
+            }
+            StepOperation::FillParams => {
+                filler::fill(&agent, &request, &steered, Arc::clone(&self.models), &sink).await
             }
             StepOperation::Plan { name } => self.plan_step(&agent, &request, &steered, &name, &sink).await,
             StepOperation::Call { at, name } => self.called(&agent, &view, at, &name, &sink).await,
@@ -319,23 +344,6 @@ impl AgentExecutor {
 fn engine_caller(view: &TaskView) -> EngineCaller {
     let payer = Some(Box::new(super::prompt::spend(view)));
     EngineCaller { actor: view.owner.id.clone(), task: Some(view.task_id.clone()), payer, watcher: None }
-}
-
-fn by_plan(agent: &Agent, view: &TaskView, past: &[HistoryStep<'_>]) -> NextAction {
-    let steered = steered_params(agent, view);
-    if !steered.missing.is_empty() {
-        let detail = needs::describe(agent, &steered.missing);
-        return NextAction::Wait(Waiting { reason: "input".to_owned(), detail });
-    }
-    let progress = plan::progress(agent, view, past, &steered);
-    let total = u32::try_from(past.len() + progress.ahead + 1).ok();
-    match progress.next {
-        Some(step) => {
-            let operation = StepOperation::Plan { name: step.name.clone() };
-            spec(&step.name, StepKind::Engine, &operation, total)
-        }
-        None => spec("write-up", StepKind::Writeup, &StepOperation::WriteUp, total),
-    }
 }
 
 /// Returns the result, if it was written after the last instruction.

@@ -17,6 +17,7 @@ use crate::task::{StepError, TaskView};
 pub(super) enum HistoryStep<'a> {
     Engine(EngineStep<'a>),
     Model(ModelStep),
+    Filled(FilledStep),
     Result(ResultStep<'a>),
 }
 
@@ -58,6 +59,23 @@ pub(super) struct ModelStep {
     pub(super) instructions: usize,
 }
 
+/// Params that a model found in the instruction.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct FilledStep {
+    pub(super) agent: String,
+    /// Number of instructions that it had seen.
+    pub(super) instructions: usize,
+    /// `{param, value, by, evidence}`, as for the result.
+    pub(super) values: Vec<Value>,
+}
+
+impl FilledStep {
+    /// Encodes it for the journal.
+    pub(super) fn encoded(&self) -> Value {
+        json!({ "did": "filled", "agent": self.agent, "instructions": self.instructions, "values": self.values })
+    }
+}
+
 /// A result.
 #[derive(Debug)]
 pub(super) struct ResultStep<'a> {
@@ -85,6 +103,11 @@ pub(super) fn read(view: &TaskView) -> Result<Vec<HistoryStep<'_>>, StepError> {
 
 fn unreadable(index: u32) -> StepError {
     broken(format!("the journal's step {index} is not one of an agent: start the task again"))
+}
+
+/// Returns a step in which a model looked for params.
+pub(super) fn filled(output: &Value) -> Option<FilledStep> {
+    (output.get("did")? == "filled").then(|| FilledStep::deserialize(output).ok())?
 }
 
 #[derive(Deserialize)]
@@ -122,7 +145,7 @@ struct ResultStepRow<'a> {
     instructions: usize,
 }
 
-fn decode(index: u32, value: &Arc<Value>) -> Option<HistoryStep<'_>> {
+pub(super) fn decode(index: u32, value: &Arc<Value>) -> Option<HistoryStep<'_>> {
     let value: &Value = value;
     match value.get("did")?.as_str()? {
         "ran" => {
@@ -145,6 +168,7 @@ fn decode(index: u32, value: &Arc<Value>) -> Option<HistoryStep<'_>> {
             let calls = calls.into_iter().map(call).collect();
             Some(HistoryStep::Model(ModelStep { index, agent, text, calls, instructions }))
         }
+        "filled" => filled(value).map(HistoryStep::Filled),
         "wrote" => {
             let row = ResultStepRow::deserialize(value).ok()?;
             let (agent, instructions) = (row.agent, row.instructions);

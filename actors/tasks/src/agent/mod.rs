@@ -20,6 +20,7 @@ mod failure;
 mod file_table;
 mod files;
 mod fill;
+mod filler;
 mod free;
 mod ground;
 mod history;
@@ -37,6 +38,7 @@ mod rows;
 mod steer;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod writeup;
 
 pub use advice::Advice;
@@ -49,3 +51,4 @@ pub use models::{ChainModels, ModelStream, Models, SettleCallback};
 #[cfg(test)]
 pub(crate) use parameter::ParameterDefault;
 pub use reference::{Head, Hop, Reference};
+pub use trace::call_trace;

@@ -25,6 +25,12 @@ pub trait Models: Send + Sync + fmt::Debug {
         self.planner()
     }
 
+    /// Returns the model that looks for missing params in an instruction where no model plans. `None`: the task waits for
+    /// them.
+    fn filler(&self) -> Option<String> {
+        None
+    }
+
     /// Starts a model's answer. Dropping the future or the stream ends the provider's work.
     fn stream(
         &self,

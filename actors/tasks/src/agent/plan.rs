@@ -127,7 +127,7 @@ fn inherited<'a>(
 fn runs<'s, 'a>(past: &'s [HistoryStep<'a>]) -> impl Iterator<Item = &'s EngineStep<'a>> {
     past.iter().filter_map(|past| match past {
         HistoryStep::Engine(engine_step) => Some(engine_step),
-        HistoryStep::Model(_) | HistoryStep::Result(_) => None,
+        HistoryStep::Model(_) | HistoryStep::Filled(_) | HistoryStep::Result(_) => None,
     })
 }
 

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::agents::Agent;
 use super::fill::{self, Filled};
+use super::history;
 use super::parameter::{Accepted, Parameter, ParameterDefault, accept, complete, problems_of};
 use super::reference::is_empty;
 use crate::task::TaskView;
@@ -52,6 +53,7 @@ pub(super) fn steered_params(agent: &Agent, view: &TaskView) -> SteeredParams {
         };
         steered.notes.push(Note { text: instruction.text.clone(), effect });
     }
+    by_model(agent, view, &mut accepted, &mut steered);
     complete(&agent.parameters, &mut accepted, &view.task, &view.created_at.rfc3339());
     let params = accepted.params;
     let lacks = |parameter: &&Parameter| !params.contains_key(&parameter.name);
@@ -65,6 +67,25 @@ pub(super) fn steered_params(agent: &Agent, view: &TaskView) -> SteeredParams {
 pub(super) fn wanting(agent: &Agent, params: &Map<String, Value>) -> Vec<String> {
     let is_given = |name: &String| params.get(name).is_some_and(|value| !is_empty(value));
     agent.one_of.iter().filter(|set| !set.iter().any(is_given)).flatten().cloned().collect()
+}
+
+/// Takes what a model found for params that nobody gave.
+fn by_model(agent: &Agent, view: &TaskView, accepted: &mut Accepted, steered: &mut SteeredParams) {
+    for step in view.done.iter().filter_map(|step| history::filled(&step.output)).filter(|step| step.agent == agent.id)
+    {
+        for found in step.values {
+            let (Some(name), Some(value)) = (found.get("param").and_then(Value::as_str), found.get("value")) else {
+                continue;
+            };
+            let parameter = agent.parameters.iter().find(|parameter| parameter.name == name);
+            let valid = parameter.is_some_and(|parameter| problems_of(parameter, value).is_empty());
+            if valid && !accepted.params.contains_key(name) {
+                accepted.missing.retain(|missing| missing != name);
+                accepted.params.insert(name.to_owned(), value.clone());
+                steered.filled.push(found);
+            }
+        }
+    }
 }
 
 /// Takes params from an instruction in prose.
@@ -84,7 +105,8 @@ fn prose(agent: &Agent, accepted: &mut Accepted, text: &str, at: Millis, steered
     effect
 }
 
-fn shown(filled: &Filled, text: &str) -> Value {
+/// Returns a value as the result shows it.
+pub(super) fn shown(filled: &Filled, text: &str) -> Value {
     json!({ "param": filled.param, "value": filled.value, "by": filled.by, "evidence": filled.evidence(text) })
 }
 

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::actor::{Shared, TaskActor, TaskOptions, load};
 use super::create::{Accepted, Create};
-use super::executor::Admission;
+use super::executor::{Admission, FinishedStep};
 use super::history;
 use super::jobs::next_of;
 use super::messages::{
@@ -270,6 +270,18 @@ impl Tasks {
     ) -> Result<Vec<JournalEntry>, Error> {
         self.get(id, requester).await?;
         Ok(stored::entries(&self.options.store, id, after, limit.clamp(1, 1_000))?)
+    }
+
+    /// Returns the outputs of a task's finished steps, in order.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Tasks::get`].
+    pub async fn steps(&self, id: &str, requester: &Requester) -> Result<Vec<FinishedStep>, Error> {
+        self.get(id, requester).await?;
+        let (store, id) = (Arc::clone(&self.options.store), id.to_owned());
+        let read = tokio::task::spawn_blocking(move || stored::steps(&store, &id)).await;
+        Ok(read.map_err(|_| Error::new(Kind::Internal, "the steps could not be read"))??)
     }
 
     /// Returns the log lines of a live or recently ended task after the given line number: at most the last 2,000 are

@@ -4,6 +4,7 @@
 //! days, words of an enum and labelled texts. A value is taken only where one reading fits one parameter, and only if
 //! type, unit and range hold. A parameter with a default is taken only where the text names it.
 
+pub(super) mod by_model;
 mod groups;
 mod labels;
 mod lists;
@@ -35,7 +36,7 @@ const MAX_EVIDENCE: usize = 160;
 pub(super) struct Filled {
     pub(super) param: String,
     pub(super) value: Value,
-    /// `json`, `block`, `table`, `list` or `rule`.
+    /// `json`, `block`, `table`, `list`, `rule` or `model`.
     pub(super) by: &'static str,
     /// The place in the text.
     pub(super) span: Range<usize>,

@@ -405,7 +405,7 @@ fn unit_named(text: &str) -> Option<&'static Unit> {
 
 /// Returns the value in the parameter's unit; `None` if the unit does not convert, or if none is written and the number
 /// has several readings.
-fn convert(parameter: &Parameter, quantity: &Quantity, bracket: Option<&'static Unit>, named: bool) -> Option<f64> {
+pub(super) fn convert(parameter: &Parameter, quantity: &Quantity, bracket: Option<&'static Unit>, named: bool) -> Option<f64> {
     if quantity.unknown_unit {
         return None;
     }
@@ -480,7 +480,7 @@ fn is_near(from: &Unit, to: &Unit) -> bool {
     from.dimension != Dimension::Length || (1e-4..=1e4).contains(&ratio)
 }
 
-fn number_value(kind: &Type, value: f64) -> Option<Value> {
+pub(super) fn number_value(kind: &Type, value: f64) -> Option<Value> {
     match kind {
         Type::Prim(Prim::Integer) => (value.fract() == 0.0 && value.abs() < 9e15).then(|| json!(value as i64)),
         _ => Some(whole(value)),

@@ -43,7 +43,7 @@ pub(super) fn build(
             }
             HistoryStep::Engine(engine_step) if engine_step.agent == agent.id => conversation.answer(at, engine_step),
             HistoryStep::Engine(engine_step) => conversation.inherit(at, engine_step),
-            HistoryStep::Model(_) | HistoryStep::Result(_) => {}
+            HistoryStep::Model(_) | HistoryStep::Filled(_) | HistoryStep::Result(_) => {}
         }
     }
     conversation.close();

@@ -36,6 +36,8 @@ pub(super) fn planning_mode(agent: &Agent, past: &[HistoryStep<'_>]) -> Option<P
     past.iter().find_map(|past| match past {
         HistoryStep::Model(model_step) if model_step.agent == agent.id => Some(PlanningMode::ByModel),
         HistoryStep::Engine(engine_step) if engine_step.agent == agent.id => Some(PlanningMode::ByPlan),
+        // Where a model plans, it reads the instruction itself.
+        HistoryStep::Filled(filled) if filled.agent == agent.id => Some(PlanningMode::ByPlan),
         _ => None,
     })
 }
@@ -86,7 +88,7 @@ fn is_own(agent: &Agent, past: &HistoryStep<'_>) -> bool {
     match past {
         HistoryStep::Engine(engine_step) => engine_step.agent == agent.id,
         HistoryStep::Model(model_step) => model_step.agent == agent.id,
-        HistoryStep::Result(_) => false,
+        HistoryStep::Filled(_) | HistoryStep::Result(_) => false,
     }
 }
 

@@ -215,6 +215,28 @@ fn refused(failure: muster_engines::Failure) -> Error {
     Error::new(Kind::Invalid, format!("{failure}: {failure:?}"))
 }
 
+/// A model that looks for params and does not plan.
+#[derive(Debug)]
+pub(super) struct Filler(pub(super) ScriptedModel);
+
+impl Models for Filler {
+    fn planner(&self) -> Option<String> {
+        None
+    }
+
+    fn filler(&self) -> Option<String> {
+        Some("far-1".to_owned())
+    }
+
+    fn stream(
+        &self,
+        request: GatewayChatRequest,
+        settle: SettleCallback,
+    ) -> BoxFuture<'static, Result<ModelStream, ChainError>> {
+        self.0.stream(request, settle)
+    }
+}
+
 /// No models: agents follow their plans.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct NoModels;

@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
+use muster_providers::ResponseFormat;
 use serde_json::{Value, json};
 
 use super::agents;
-use super::double::{NoModels, ScriptedEngines, ScriptedModel};
+use super::double::{Filler, ModelReply, NoModels, ScriptedEngines, ScriptedModel};
 use super::driver::{Driver, End};
 use crate::agent::AgentOptions;
 use crate::task::TaskExecutor;
@@ -146,4 +147,49 @@ async fn files_of_the_workspace_stand_for_contents() {
     let engines = Arc::new(ScriptedEngines::default().with_file("conf/a.yaml", "a: 2"));
     driver(&engines).start("config-engineer", "Check conf/a.yaml, please", Value::Null).result().await;
     assert!(engines.calls().iter().any(|(_, input)| input.as_object().unwrap().values().any(|value| value == "a: 2")));
+}
+
+#[tokio::test]
+async fn a_model_finds_params_that_the_rules_do_not_and_only_what_the_text_says() {
+    let answer = r#"{"breach_height_m": 30, "water_height_m": 99}"#;
+    let model = ScriptedModel::replying([ModelReply::Text(answer.to_owned())]);
+    let engines = ScriptedEngines::default().into();
+    let driver = Driver::new(agents(), &engines, Filler(model.clone()), AgentOptions::default());
+    // Neither number stands beside the name of a parameter.
+    let task = "The dam fails. Water volume 2.5 million m3; the gap will open over its 30 m. 28 m of it are wet.";
+    let mut driver = driver.start("dam-safety-analyst", task, Value::Null);
+    let End::Waits(waiting) = driver.end().await else { panic!("it does not wait") };
+    assert!(!waiting.detail.contains("breach_height_m ("), "{}", waiting.detail);
+    assert!(waiting.detail.contains("water_height_m ("), "99 does not stand in the text: {}", waiting.detail);
+    assert_eq!((driver.steps.as_slice(), driver.usage.prompt), (["params".to_owned()].as_slice(), 100));
+    let requests = model.requests();
+    let asked = &requests[0].request;
+    let wanted = json!({ "type": ["number", "null"] });
+    let ResponseFormat::JsonSchema { schema, .. } = &asked.format else { panic!("{asked:?}") };
+    assert_eq!(schema["properties"], json!({ "breach_height_m": wanted, "water_height_m": wanted }));
+
+    // It looks again after a redirect, and finds nothing: what the instruction says by a rule is taken in any case.
+    driver.redirect("The water height is 28 m");
+    let result = driver.result().await;
+    let by: Vec<_> = result["filled"].as_array().unwrap().iter().map(|it| (&it["param"], &it["by"])).collect();
+    let expected = json!([["water_volume_m3", "rule"], ["water_height_m", "rule"], ["breach_height_m", "model"]]);
+    let expected: Vec<_> = expected.as_array().unwrap().iter().map(|it| (&it[0], &it[1])).collect();
+    assert_eq!(by, expected);
+    assert_eq!(model.requests().len(), 1, "nothing was missing");
+}
+
+#[tokio::test]
+async fn without_an_answer_of_the_model_the_task_waits_for_its_params() {
+    let down = || ModelReply::Refuse(Error::new(Kind::ProviderFailed, "far is down"));
+    let engines = ScriptedEngines::default().into();
+    for script in [vec![ModelReply::Text("no JSON".to_owned())], vec![ModelReply::Text("{}".to_owned())], vec![down()]]
+    {
+        let model = ScriptedModel::replying(script);
+        let mut driver = Driver::new(agents(), &engines, Filler(model.clone()), AgentOptions::default());
+        // The last attempt of the step.
+        driver.attempt = 3;
+        let mut driver = driver.start("dam-safety-analyst", "The dam fails.", Value::Null);
+        let End::Waits(waiting) = driver.end().await else { panic!("it does not wait") };
+        assert_eq!((waiting.reason.as_str(), model.requests().len()), ("input", 1));
+    }
 }
