@@ -12,14 +12,15 @@ use muster_core::ids::{IdKind, new_id};
 use muster_core::{Clock, Error};
 use muster_engines::{ChatMessage, Need};
 use muster_gateway::{Chain, CompletedChat, GatewayChatRequest, GatewayEmbedRequest, Spend};
-use muster_identity::keys::Keys;
+use muster_identity::By;
+use muster_identity::keys::{Keys, Scope};
 use muster_limits::RateLimiter;
 use muster_limits::ledger::Ledger;
 use muster_providers::{
     ChatRequest, EmbedInput, EmbedRequest, Message, ResponseFormat, Role, Sampling, Usage as ModelUsage,
 };
 use muster_tasks::engine::{Effects, EngineCaller, Provided};
-use muster_tasks::task::{Tasks, Usage};
+use muster_tasks::task::{Reach, Requester, Tasks, Usage};
 use serde_json::{Value, json};
 
 use crate::chat::{self, payer};
@@ -82,14 +83,25 @@ impl EffectParts {
             Need::Chat { messages, schema, max_tokens } => {
                 self.chat(messages, schema, max_tokens, caller.payer).boxed()
             }
-            Need::Tasks { request } => {
-                self.frame(request, caller.watcher).map_ok(|frame| Provided::given(frame, Usage::default())).boxed()
-            }
+            Need::Tasks { request } => self
+                .frame(request, self.watcher(caller))
+                .map_ok(|frame| Provided::given(frame, Usage::default()))
+                .boxed(),
         };
         Ok(match tokio::time::timeout(LIMIT, performed).await {
             Ok(performed) => performed.unwrap_or_else(Provided::refused),
             Err(_) => Provided::refused(format!("there was no answer within {} s", LIMIT.as_secs())),
         })
+    }
+
+    /// Returns whose tasks a frame of the monitor shows: those that a caller may see, and to an agent those of the API key for
+    /// which it works.
+    fn watcher(&self, caller: EngineCaller) -> Option<Requester> {
+        if let Some(by) = caller.watcher {
+            return Some(Requester::of(by));
+        }
+        let key = self.keys.present(&caller.actor).filter(|key| caller.task.is_some() && key.has(Scope::Agents))?;
+        Some(Requester { reads: Reach::Own, controls: Reach::Own, by: By::Key(key) })
     }
 
     /// Returns who pays, by the present records.

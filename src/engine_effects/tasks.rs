@@ -1,7 +1,6 @@
 //! q62: one frame of the monitor of agents.
 
 use muster_core::page::PageParams;
-use muster_identity::By;
 use muster_tasks::task::{Filter, LogLine, Requester, Status, TaskRecord};
 use serde_json::{Map, Value, json};
 
@@ -14,9 +13,8 @@ const NANOS_PER_USD: f64 = 1e9;
 
 impl EffectParts {
     /// Returns one frame of the monitor, of the tasks that the caller may see.
-    pub(super) async fn frame(&self, request: Value, watcher: Option<By>) -> Result<Value, String> {
-        let by = watcher.ok_or("the caller has neither the scope `agents` nor the permission `agents:read`")?;
-        let requester = Requester::of(by);
+    pub(super) async fn frame(&self, request: Value, watcher: Option<Requester>) -> Result<Value, String> {
+        let requester = watcher.ok_or("the caller has neither the scope `agents` nor the permission `agents:read`")?;
         let names = |field: &str| -> Vec<String> {
             let items = request.get(field).and_then(Value::as_array).into_iter().flatten();
             items.filter_map(|item| item.as_str().map(str::to_owned)).collect()

@@ -18,7 +18,7 @@ use crate::app::App;
 use crate::audit_log;
 use crate::backup::{Protection, SealedBackup};
 use crate::error::HttpError;
-use crate::error::sets::{Agent, BodyErrors, Internal, ReadErrors};
+use crate::error::sets::{Agent, BodyErrors, Gone, Internal, ReadErrors};
 use crate::governance;
 use crate::guard::{Admin, Backups, Guarded, Sent, caller_of};
 use crate::live::Reloaded;
@@ -47,7 +47,7 @@ pub struct BackupBody {
     request_body = BackupBody,
     responses((status = 200, description = "The backup", body = String, content_type = "application/octet-stream",
             headers(("Repr-Digest" = String, description = "SHA-256 of the file: `sha-256=:…:`"))),
-        BodyErrors<Agent>, Internal<Agent>))]
+        BodyErrors<Agent>, Internal<Agent>, Gone<Agent>))]
 pub async fn backup(
     request: Sent<Backups, BackupBody>,
     http: HttpRequest,

@@ -20,7 +20,7 @@ use crate::app::App;
 use crate::chat::payer;
 use crate::envelope::{self, IdempotencyReplay};
 use crate::error::HttpError;
-use crate::error::sets::{Agent, CallErrors, NotFound, ReadErrors, VersionErrors, WriteErrors};
+use crate::error::sets::{Agent, CallErrors, Gone, NotFound, ReadErrors, VersionErrors, WriteErrors};
 use crate::governance;
 use crate::guard::{Admin, Guarded, Metered, Priced, Queried, Sent, caller_of};
 use crate::parameters::{self, PageQuery, time};
@@ -205,7 +205,7 @@ impl Priced for NewKeyBody {
 /// scope `admin` or any role needs an approval (`key.grant`).
 #[utoipa::path(post, path = "/api/v1/keys", tag = "keys", operation_id = "create_key", request_body = NewKeyBody,
     params(("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
-    responses((status = 201, description = "The new key with its secret", body = CreatedKey), WriteErrors<Agent>))]
+    responses((status = 201, description = "The new key with its secret", body = CreatedKey), WriteErrors<Agent>, Gone<Agent>))]
 pub async fn create(
     request: Metered<Admin, NewKeyBody>,
     http: HttpRequest,
@@ -298,7 +298,7 @@ fn with_etag(record: &KeyRecord) -> HttpResponse {
 #[utoipa::path(patch, path = "/api/v1/keys/{id}", tag = "keys", operation_id = "edit_key", request_body = KeyPatchBody,
     params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
     responses((status = 200, description = "The changed key", body = KeyBody), WriteErrors<Agent>, VersionErrors<Agent>,
-        NotFound<Agent>))]
+        NotFound<Agent>, Gone<Agent>))]
 pub async fn edit(
     request: Sent<Admin, KeyPatchBody>,
     id: web::Path<String>,
@@ -340,7 +340,7 @@ pub async fn revoke(
 #[utoipa::path(post, path = "/api/v1/keys/{id}/rotate", tag = "keys", operation_id = "rotate_key", params(("id" = String, Path)),
     request_body = RotateBody,
     responses((status = 200, description = "The key with its new secret", body = CreatedKey), WriteErrors<Agent>,
-        NotFound<Agent>))]
+        NotFound<Agent>, Gone<Agent>))]
 pub async fn rotate(
     request: Metered<Admin, RotateBody>,
     id: web::Path<String>,

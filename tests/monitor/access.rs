@@ -5,6 +5,7 @@ use serde_json::json;
 use super::double::{PATH, Tasks, event, key, monitor, tasks_of};
 use crate::support::server::Muster;
 use crate::support::socket::{Socket, token};
+use crate::tasks::world;
 use muster_tasks::task::Status;
 
 #[tokio::test]
@@ -139,4 +140,17 @@ async fn history_and_events_over_http_are_the_keys_too() {
         text.push_str(std::str::from_utf8(&stream.chunk().await.unwrap().unwrap()).unwrap());
     }
     assert!(text.contains("task_a") && !text.contains("task_b"), "{text}");
+}
+
+#[tokio::test]
+async fn an_agent_sees_the_tasks_of_the_key_for_which_it_works_and_no_others() {
+    let muster = world::server();
+    let (own, other) = (world::key(&muster, &["agents"], &[]).await, world::key(&muster, &["agents"], &[]).await);
+    let unseen = world::begin(&other, &world::endless()).await;
+    world::runs(&muster, &other, &unseen).await;
+    let began = own.post("/api/v1/agents/platform-operator/run", &json!({ "task": "What runs?" })).await;
+    let id = began.json()["task_id"].as_str().unwrap().to_owned();
+    let done = world::reaches(&own, &id, &["succeeded"]).await;
+    let live = &done["result"]["outputs"]["live"];
+    assert_eq!((&live["totals"]["tasks"], &live["agents"][0]["task_id"]), (&json!(1), &json!(id)), "{done}");
 }

@@ -10,7 +10,7 @@ use super::describe::{SigningKeyBody, SigningKeyList};
 use crate::app::App;
 use crate::envelope::{self, Data, IdempotencyReplay};
 use crate::error::HttpError;
-use crate::error::sets::{Disaster, NotFound, ReadErrors, WriteErrors};
+use crate::error::sets::{Disaster, Gone, NotFound, ReadErrors, WriteErrors};
 use crate::governance;
 use crate::guard::{FirmwareRead, Guarded, Sent, TrustAnchorsWrite, by_of};
 
@@ -29,7 +29,7 @@ pub async fn list(_guard: Guarded<FirmwareRead>, app: web::Data<App>) -> Result<
 /// Adds a trusted public key. Images whose manifests it signs can be verified. This needs an approval (`trust.add`).
 #[utoipa::path(post, path = "/api/v1/firmware/keys", tag = "firmware", operation_id = "create_firmware_key",
     request_body = NewSigningKeyBody,
-    responses((status = 201, description = "The trusted key", body = Data<SigningKeyBody>), WriteErrors<Disaster>))]
+    responses((status = 201, description = "The trusted key", body = Data<SigningKeyBody>), WriteErrors<Disaster>, Gone<Disaster>))]
 pub async fn create(
     request: Sent<TrustAnchorsWrite, NewSigningKeyBody>,
     http: HttpRequest,

@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 use crate::app::App;
 use crate::audit_log::EntryQuery;
 use crate::error::HttpError;
-use crate::error::sets::{Agent, CallErrors, NotFound, ReadErrors, WriteErrors};
+use crate::error::sets::{Agent, CallErrors, Gone, NotFound, ReadErrors, WriteErrors};
 use crate::governance;
 use crate::guard::{AuditErase, AuditRead, Guarded, Queried, Sent};
 use crate::parameters::PageQuery;
@@ -141,7 +141,7 @@ pub struct EraseBody {
     request_body = EraseBody,
     responses((status = 200, description = "The entry without its details", body = LoggedEntry),
         (status = 202, description = "The approval that was opened"),
-        WriteErrors<Agent>, NotFound<Agent>))]
+        WriteErrors<Agent>, NotFound<Agent>, Gone<Agent>))]
 pub async fn erase(
     request: Sent<AuditErase, EraseBody>,
     seq: web::Path<String>,

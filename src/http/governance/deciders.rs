@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::describe::{DeciderBody, DecidersBody};
 use crate::app::App;
 use crate::error::HttpError;
-use crate::error::sets::{Agent, CallErrors, Conflict, NotFound, ReadErrors, WriteErrors};
+use crate::error::sets::{Agent, CallErrors, Conflict, Gone, NotFound, ReadErrors, WriteErrors};
 use crate::governance;
 use crate::guard::{Guarded, Sent, Status};
 
@@ -62,7 +62,7 @@ pub async fn list(
 /// is the thumbprint of the key. Decisions about approvals that were opened before are not signed with it.
 #[utoipa::path(post, path = "/api/v1/governance/deciders", tag = "governance", operation_id = "enrol_decider",
     request_body = EnrolBody,
-    responses((status = 201, description = "The decider", body = DeciderBody), WriteErrors<Agent>))]
+    responses((status = 201, description = "The decider", body = DeciderBody), WriteErrors<Agent>, Gone<Agent>))]
 pub async fn enrol(
     request: Sent<Status, EnrolBody>,
     http: HttpRequest,

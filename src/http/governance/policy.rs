@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 use crate::app::App;
 use crate::envelope;
 use crate::error::HttpError;
-use crate::error::sets::{Agent, CallErrors, Conflict, VersionErrors, WriteErrors};
+use crate::error::sets::{Agent, CallErrors, Conflict, Gone, VersionErrors, WriteErrors};
 use crate::governance::{self, guarded};
 use crate::guard::{AuditRead, Guarded, PolicyWrite, Sent, caller_of};
 use crate::parameters;
@@ -236,7 +236,7 @@ pub async fn get(_guard: Guarded<AuditRead>, app: web::Data<App>) -> HttpRespons
         ("Muster-Approval" = Option<String>, Header, description = "The approval that is executed")),
     responses((status = 200, description = "The policy in force", body = PolicyBody),
         (status = 202, description = "The approval that was opened"),
-        WriteErrors<Agent>, VersionErrors<Agent>, Conflict<Agent>))]
+        WriteErrors<Agent>, VersionErrors<Agent>, Conflict<Agent>, Gone<Agent>))]
 pub async fn put(
     request: Sent<PolicyWrite, PolicyRequest>,
     http: HttpRequest,

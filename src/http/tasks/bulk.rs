@@ -13,7 +13,7 @@ use super::filter::TaskFilter;
 use crate::agents::control::successor;
 use crate::app::App;
 use crate::error::HttpError;
-use crate::error::sets::{Agent, BodyErrors};
+use crate::error::sets::{Agent, BodyErrors, Gone};
 use crate::governance;
 use crate::guard::{AgentsControl, Sent, acting};
 
@@ -103,7 +103,7 @@ fn entry(outcome: BulkOutcome) -> BulkEntry {
 /// `dry_run` the matching tasks are returned and nothing is changed. A kill of more than 50 tasks of others needs an approval
 /// (`tasks.kill`).
 #[utoipa::path(post, path = "/api/v1/tasks/control", tag = "tasks", operation_id = "control_tasks", request_body = BulkBody,
-    responses((status = 200, description = "The outcome for each task", body = BulkAnswer), BodyErrors<Agent>))]
+    responses((status = 200, description = "The outcome for each task", body = BulkAnswer), BodyErrors<Agent>, Gone<Agent>))]
 pub async fn control(
     request: Sent<AgentsControl, BulkBody>,
     http: HttpRequest,

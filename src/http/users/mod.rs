@@ -15,7 +15,7 @@ use crate::app::App;
 use crate::envelope::{self, Data, IdempotencyReplay, MessageBody};
 use crate::error::HttpError;
 use crate::error::sets::{
-    BodyErrors, CallErrors, Conflict, Disaster, NotFound, ReadErrors, VersionErrors, WriteErrors,
+    BodyErrors, CallErrors, Conflict, Disaster, Gone, NotFound, ReadErrors, VersionErrors, WriteErrors,
 };
 use crate::governance;
 use crate::guard::{Guarded, Queried, Sent, UsersRead, UsersWrite, by_of};
@@ -47,7 +47,7 @@ async fn list(request: Queried<UsersRead, PageQuery>, app: web::Data<App>) -> Re
 /// A caller can only grant permissions that the caller has.
 #[utoipa::path(post, path = "/api/v1/users", tag = "users", operation_id = "create_user", request_body = NewUserBody,
     params(("Idempotency-Key" = Option<String>, Header, description = "Up to 255 visible ASCII characters")),
-    responses((status = 201, description = "The new account", body = Data<UserBody>), WriteErrors<Disaster>))]
+    responses((status = 201, description = "The new account", body = Data<UserBody>), WriteErrors<Disaster>, Gone<Disaster>))]
 async fn create(
     request: Sent<UsersWrite, NewUserBody>,
     http: HttpRequest,
@@ -95,7 +95,7 @@ async fn get(
 #[utoipa::path(patch, path = "/api/v1/users/{id}", tag = "users", operation_id = "patch_user", request_body = UserPatchBody,
     params(("id" = String, Path), ("If-Match" = String, Header, description = "The version that was read, or *")),
     responses((status = 200, description = "The changed account", body = Data<UserBody>), WriteErrors<Disaster>,
-        VersionErrors<Disaster>, NotFound<Disaster>))]
+        VersionErrors<Disaster>, NotFound<Disaster>, Gone<Disaster>))]
 async fn patch(
     request: Sent<UsersWrite, UserPatchBody>,
     id: web::Path<String>,

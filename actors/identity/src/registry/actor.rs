@@ -9,8 +9,8 @@ use actix_rt::ArbiterHandle;
 use muster_store::{Op, PageRequest, Record, StoreError, StoreHandle};
 use tokio::sync::watch;
 
-use super::login_log::LoginLog;
 use super::effects::{ChangeEffects, RegistryEffect};
+use super::login_log::LoginLog;
 use super::messages::{EndReason, IssuedSecret};
 use super::open_sessions::OpenSessions;
 use crate::Person;

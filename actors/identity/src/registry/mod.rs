@@ -13,10 +13,10 @@ mod users;
 
 pub(super) use actor::{Registry, RegistryOptions, load};
 pub(super) use login::{rejected as login_rejected, secret_rejected};
+pub use login_log::RecentLogin;
 pub(super) use messages::{
     AttemptLogin, CheckedCredential, CreateServiceAccount, CreateUser, DeleteUser, EndReason, EndSession, EndSessions,
-    GetUser, ListLogins, ListSessions, ListUsers, LocateSession, LoginAttempt, OpenSession, PatchServiceAccount, PatchUser,
-    RotateSecret, SetPassword,
+    GetUser, ListLogins, ListSessions, ListUsers, LocateSession, LoginAttempt, OpenSession, PatchServiceAccount,
+    PatchUser, RotateSecret, SetPassword,
 };
-pub use login_log::RecentLogin;
 pub use messages::{CreatedUser, IssuedSecret};

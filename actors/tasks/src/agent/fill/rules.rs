@@ -405,7 +405,12 @@ fn unit_named(text: &str) -> Option<&'static Unit> {
 
 /// Returns the value in the parameter's unit; `None` if the unit does not convert, or if none is written and the number
 /// has several readings.
-pub(super) fn convert(parameter: &Parameter, quantity: &Quantity, bracket: Option<&'static Unit>, named: bool) -> Option<f64> {
+pub(super) fn convert(
+    parameter: &Parameter,
+    quantity: &Quantity,
+    bracket: Option<&'static Unit>,
+    named: bool,
+) -> Option<f64> {
     if quantity.unknown_unit {
         return None;
     }
