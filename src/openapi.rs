@@ -117,8 +117,8 @@ pub fn document() -> Value {
     let mut document = described();
     if let Some(paths) = document.get_mut("paths").and_then(Value::as_object_mut) {
         for operation in http::operations() {
-            if let Description::Many(described) = &operation.description {
-                paths.extend(described.iter().cloned());
+            if let Description::Many(describe) = &operation.description {
+                paths.extend(describe());
             }
         }
     }
@@ -232,7 +232,7 @@ mod tests {
     fn exactly_the_registered_operations_are_described() {
         let of = |operation: &Operation| {
             let method = operation.method.as_str().to_lowercase();
-            operation.paths().into_iter().map(move |path| (path.to_owned(), method.clone())).collect::<Vec<_>>()
+            operation.paths().into_iter().map(move |path| (path, method.clone())).collect::<Vec<_>>()
         };
         let all: Vec<_> = http::operations().iter().flat_map(of).collect();
         let registered: BTreeSet<_> = all.iter().cloned().collect();

@@ -29,8 +29,8 @@ pub struct Operation {
 pub enum Description {
     /// A path and its operation.
     One(String, Box<Described>),
-    /// The paths of one pattern, each with its operation as JSON.
-    Many(Vec<(String, Value)>),
+    /// Makes the paths of one pattern, each with its operation as JSON: when the document is read, not at the start.
+    Many(Box<dyn Fn() -> Vec<(String, Value)> + Send + Sync>),
 }
 
 impl std::fmt::Debug for Operation {
@@ -59,7 +59,7 @@ impl Operation {
     /// Returns a handler whose pattern matches several described paths.
     pub fn of_many<F, Args>(
         (method, pattern): (Method, &str),
-        describe: impl FnOnce(&Requirement) -> Vec<(String, Value)>,
+        describe: impl Fn(&Requirement) -> Vec<(String, Value)> + Send + Sync + 'static,
         handler: F,
     ) -> Self
     where
@@ -67,7 +67,7 @@ impl Operation {
         Args: FromRequest + GuardedArguments + 'static,
         F::Output: Responder + 'static,
     {
-        let description = Description::Many(describe(&Args::REQUIREMENT));
+        let description = Description::Many(Box::new(move || describe(&Args::REQUIREMENT)));
         let route = Box::new(move || web::to(handler.clone()));
         let requirement = Args::REQUIREMENT;
         Self { pattern: pattern.to_owned(), method, description, requirement, components: None, route }
@@ -82,10 +82,10 @@ impl Operation {
 
     /// Returns the described paths.
     #[cfg(test)]
-    pub fn paths(&self) -> Vec<&str> {
+    pub fn paths(&self) -> Vec<String> {
         match &self.description {
-            Description::One(path, _) => vec![path],
-            Description::Many(paths) => paths.iter().map(|(path, _)| path.as_str()).collect(),
+            Description::One(path, _) => vec![path.clone()],
+            Description::Many(describe) => describe().into_iter().map(|(path, _)| path).collect(),
         }
     }
 }

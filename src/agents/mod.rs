@@ -6,7 +6,7 @@ mod models;
 mod sentinels;
 mod steps;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use actix_rt::ArbiterHandle;
@@ -22,7 +22,7 @@ use muster_identity::keys::Keys;
 use muster_limits::ledger::Ledger;
 use muster_limits::{Category, RateLimiter};
 use muster_store::StoreHandle;
-use muster_tasks::agent::{AgentExecutor, Agents, CatalogueFile};
+use muster_tasks::agent::{AgentExecutor, Agents, CatalogueErrors, CatalogueFile};
 use muster_tasks::engine::Engines;
 use muster_tasks::sentinel::Sentinels;
 use muster_tasks::task::{Control, ControlReply, Requester, TaskOptions, Tasks};
@@ -46,6 +46,27 @@ use steps::StepThreads;
 const FIGURES_EVERY: Duration = Duration::from_secs(1);
 /// Time between two searches for ended tasks that are due for deletion.
 const SWEEP_EVERY: Duration = Duration::from_secs(300);
+
+/// Returns the built-in agents. They are read once: nothing of them changes while the program runs.
+///
+/// # Errors
+/// The catalogue is invalid.
+pub(crate) fn built_in() -> Result<Agents, CatalogueErrors> {
+    static AGENTS: LazyLock<Result<Agents, CatalogueErrors>> =
+        LazyLock::new(|| Agents::built_in(&muster_engines::all().collect::<Vec<_>>()));
+    AGENTS.clone()
+}
+
+/// Returns the built-in agents and the operator's.
+///
+/// # Errors
+/// The catalogue or a file is invalid.
+pub(crate) fn with_own(files: &[CatalogueFile]) -> Result<Agents, CatalogueErrors> {
+    match files {
+        [] => built_in(),
+        own => Agents::with_own(own, &muster_engines::all().collect::<Vec<_>>()),
+    }
+}
 
 /// The agent platform as handlers and sockets use it.
 #[derive(Debug)]
@@ -85,9 +106,8 @@ impl AgentPlatform {
     /// # Errors
     /// The catalogue is invalid, or no threads can be started.
     pub(crate) fn start(config: &Config, dependencies: &Dependencies<'_>) -> Result<Self, StartError> {
-        let built: Vec<_> = muster_engines::all().collect();
         let files = config.agents.read_files().map_err(|error| StartError(error.to_string()))?;
-        let agents = Agents::with_own(&files, &built).map_err(|error| StartError(format!("agents.files: {error}")))?;
+        let agents = with_own(&files).map_err(|error| StartError(format!("agents.files: {error}")))?;
         // A property of the build, which no setting changes: /api/health has the details.
         for note in agents.warnings() {
             tracing::debug!(note, "an agent is not complete in this build");

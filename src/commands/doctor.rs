@@ -16,7 +16,6 @@ use muster_identity::keys::Token;
 use muster_models::{ChatModel as _, LocalModel, ModelStatus};
 use muster_providers::EmbeddedAdapter;
 use muster_store::Store as _;
-use muster_tasks::agent::Agents;
 use muster_tasks::engine::{SandboxMode, SandboxStatus};
 
 pub(super) fn diagnose(settings: &Settings) -> Vec<Finding> {
@@ -174,8 +173,7 @@ fn agents(config: &Config) -> Finding {
         Ok(files) => files,
         Err(error) => return Finding::bad(what, error.to_string(), mend),
     };
-    let engines: Vec<_> = muster_engines::all().collect();
-    match Agents::with_own(&files, &engines) {
+    match crate::agents::with_own(&files) {
         Ok(agents) => {
             let own = files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>().join(", ");
             let of_files = if own.is_empty() { String::new() } else { format!(", with those of {own}") };

@@ -61,8 +61,13 @@ pub enum ResponseAction {
 
 impl ResponseAction {
     /// Those that follow an approval.
-    pub const APPROVED: [Self; 5] =
+    const APPROVED: [Self; 5] =
         [Self::TaskKill, Self::KeyRevoke, Self::SessionRevoke, Self::DeviceQuarantine, Self::IncidentReport];
+
+    /// Returns the response of an approval's action.
+    pub fn approved(action: &str) -> Option<Self> {
+        Self::APPROVED.into_iter().find(|response| response.name() == action)
+    }
 
     /// Returns the name, which is the action of the approval.
     pub const fn name(self) -> &'static str {

@@ -14,6 +14,7 @@ use muster_tasks::task::{TaskLatency, Tasks};
 use muster_tasks::{engine::EngineCall, engine::EngineCaller, engine::EngineRunner as _, engine::Engines};
 
 use super::{ProbeTargets, SECOND};
+use crate::agents::built_in;
 use crate::live::LiveReader;
 
 /// Number of engines checked per probe.
@@ -40,7 +41,7 @@ pub(super) fn all(parts: &ProbeTargets) -> Vec<Probe> {
         .critical(),
         Probe::new("agent-registry", 3, 300 * SECOND, move || {
             let agents = agents.clone();
-            // It reads the whole catalogue: an arbiter has circuit breakers and more to serve meanwhile.
+            // The first time it may read the whole catalogue: an arbiter has circuit breakers and more to serve meanwhile.
             let resolving = tokio::task::spawn_blocking(move || resolved(&agents));
             async move { resolving.await.unwrap_or_else(|error| ProbeResult::Unhealthy(error.to_string())) }
         })
@@ -136,8 +137,7 @@ async fn examined(engines: &Engines, engine: &'static Engine) -> Result<Option<S
 
 /// Checks that the catalogue is valid and that every engine of an agent exists in this program.
 fn resolved(agents: &Agents) -> ProbeResult {
-    let built: Vec<_> = muster_engines::all().collect();
-    let own = match Agents::built_in(&built) {
+    let own = match built_in() {
         Err(mistakes) => return ProbeResult::Unhealthy(format!("the catalogue of agents: {mistakes}")),
         Ok(own) => own,
     };

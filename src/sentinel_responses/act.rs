@@ -34,7 +34,8 @@ impl SentinelResponses {
         reason: String,
     ) -> Result<(), Error> {
         for state in [ApprovalState::Pending, ApprovalState::Approved] {
-            if self.opened(state, action).await?.iter().any(|view| view.record.resource == resource) {
+            let same = |view: &ApprovalView| view.record.action == action.name() && view.record.resource == resource;
+            if self.opened(state).await?.iter().any(same) {
                 return Ok(());
             }
         }
@@ -55,43 +56,34 @@ impl SentinelResponses {
     /// Does what was approved. The approval is executed first, which checks quorum and veto anew: where the server stops in
     /// between, nothing is done twice, and the audit log shows that the action itself is missing.
     pub(super) async fn carry_out_approved(&self) -> Result<(), Error> {
-        for action in ResponseAction::APPROVED {
-            for approval in self.opened(ApprovalState::Approved, action).await? {
-                let (id, resource) = (approval.record.id.clone(), approval.record.resource.clone());
-                let note = Some("the server does it now".to_owned());
-                let executed = self
-                    .0
-                    .governance
-                    .act(GovernanceCaller::system(), id, ApprovalAct::Execute(Outcome::Ok, note))
-                    .await;
-                let done = match executed {
-                    Ok(_) => self.carry_out(action, &approval).await,
-                    Err(error) => Err(error),
-                };
-                match done {
-                    Ok(()) => tracing::warn!(action = action.name(), resource, "an approved response was given"),
-                    // What is so already, or has ended meanwhile.
-                    Err(error) if matches!(error.kind, Kind::Conflict | Kind::NotFound) => {
-                        tracing::info!(action = action.name(), resource, %error, "there is nothing left to do");
-                    }
-                    Err(error) => {
-                        tracing::error!(action = action.name(), resource, %error, "an approved response failed: do it by hand");
-                    }
+        for approval in self.opened(ApprovalState::Approved).await? {
+            let Some(action) = ResponseAction::approved(&approval.record.action) else { continue };
+            let (id, resource) = (approval.record.id.clone(), approval.record.resource.clone());
+            let execute = ApprovalAct::Execute(Outcome::Ok, Some("the server does it now".to_owned()));
+            let done = match self.0.governance.act(GovernanceCaller::system(), id, execute).await {
+                Ok(_) => self.carry_out(action, &approval).await,
+                Err(error) => Err(error),
+            };
+            let action = action.name();
+            match done {
+                Ok(()) => tracing::warn!(action, resource, "an approved response was given"),
+                // It is so already, or has ended meanwhile.
+                Err(error) if matches!(error.kind, Kind::Conflict | Kind::NotFound) => {
+                    tracing::info!(action, resource, %error, "there is nothing left to do");
+                }
+                Err(error) => {
+                    tracing::error!(action, resource, %error, "an approved response failed: do it by hand");
                 }
             }
         }
         Ok(())
     }
 
-    /// Returns the server's own approvals of an action in a state, newest first.
-    async fn opened(&self, state: ApprovalState, action: ResponseAction) -> Result<Vec<ApprovalView>, Error> {
+    /// Returns the server's own approvals in a state, newest first.
+    async fn opened(&self, state: ApprovalState) -> Result<Vec<ApprovalView>, Error> {
         let system = GovernanceCaller::system();
-        let filter = ApprovalFilter {
-            state: Some(state),
-            action: Some(action.name().to_owned()),
-            requester: Some(system.id().to_owned()),
-            ..ApprovalFilter::default()
-        };
+        let requester = Some(system.id().to_owned());
+        let filter = ApprovalFilter { state: Some(state), requester, ..ApprovalFilter::default() };
         let (mut found, mut after) = (Vec::new(), None);
         for _ in 0..MAX_PAGES {
             let page = PageParams { limit: PAGE, after };
