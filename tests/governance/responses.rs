@@ -187,10 +187,10 @@ async fn a_task_that_repeats_its_calls_is_paused_at_once_and_killed_once_people_
         client.post("/api/v1/agents/looping/run", &json!({ "task": "repeat", "params": { "document": 1 } })).await;
     assert_eq!(began.status, 201, "{}", began.text);
     let task = began.json()["task_id"].as_str().unwrap().to_owned();
+    let id = event(&mut socket, "approval.pending").await["id"].as_str().unwrap().to_owned();
     reaches(&client, &task, &["paused"]).await;
     let audit = council.admin.client.get(&format!("/api/v1/governance/audit?actor=system&resource={task}")).await;
     assert!(audit.text.contains("pause"), "{}", audit.text);
-    let id = event(&mut socket, "approval.pending").await["id"].as_str().unwrap().to_owned();
     let opened = council.security.approval(&id).await;
     assert_eq!((&opened["action"], &opened["resource"]), (&json!("task.kill"), &json!(task)), "{opened}");
     assert!(opened["reason"].as_str().unwrap().contains("identical-calls"), "{opened}");

@@ -152,5 +152,5 @@ async fn an_agent_sees_the_tasks_of_the_key_for_which_it_works_and_no_others() {
     let id = began.json()["task_id"].as_str().unwrap().to_owned();
     let done = world::reaches(&own, &id, &["succeeded"]).await;
     let live = &done["result"]["outputs"]["live"];
-    assert_eq!((&live["totals"]["tasks"], &live["agents"][0]["task_id"]), (&json!(1), &json!(id)), "{done}");
+    assert_eq!((&live["totals"]["tasks"], &live["agents"][0]["task_id"]), (&json!(1.0), &json!(id)), "{done}");
 }
