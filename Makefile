@@ -119,8 +119,7 @@ bench-medical: setup-build ## benchmark lookups of clinical protocols over HTTP
 .PHONY: bench-engines
 bench-engines: setup-build ## measure each engine's example and largest input, and calls over HTTP; writes docs/engine-timings.md
 	@echo "== engines"
-	@cargo build --release --quiet $(LOCKED) --bin muster --example post_load
-	@cargo build --release --quiet $(LOCKED) --package muster-engines --example engine_bench
+	@cargo build --release --quiet $(LOCKED) --package muster --package muster-engines --bin muster --example post_load --example engine_bench
 	@$(PYTHON) benches/engines/run.py --target "$(TARGET)" --write docs/engine-timings.md $(BENCH_ARGS)
 
 .PHONY: bench-governance

@@ -26,6 +26,7 @@ SMALL = [1, 22, 108]
 MOST_MS, MOST_LONG_MS, MOST_MIB = 5_000, 45_000, 192
 # Seconds after which the measurement of an engine is ended.
 PATIENCE = 400
+HEAD = "# Timings of the engines\n\nMade by `make bench-engines`; `benches/engines/run.py` says what is measured.\n\n"
 SETTINGS = """[store]
 path = "data"
 [llm]
@@ -83,7 +84,7 @@ def row(engine, found):
 
 
 def engines(release, family):
-    """The tables, and what is beyond an aim."""
+    """After each family: the tables so far, and what is beyond an aim."""
     text, beyond = "", []
     for name, found in records(family):
         text += f"\n## {name}\n\n| engine | example p50 | p99 | slowest accepted input | size | time | MiB |\n|---|---|---|---|---|---|---|\n"
@@ -92,7 +93,7 @@ def engines(release, family):
             print(line, flush=True)
             text += line + "\n"
             beyond += over
-    return text, beyond
+        yield text, beyond
 
 
 def children(pid):
@@ -128,12 +129,10 @@ def main():
     lines = [] if args.family else list(over_http(release, args.secs))
     for line in lines:
         print("  " + line, flush=True)
-    text, beyond = engines(release, args.family)
-    print("\n".join(beyond) if beyond else "all within the aims")
-    if args.write:
-        head = "# Timings of the engines\n\nMade by `make bench-engines`; `benches/engines/run.py` says what is measured.\n\n"
-        aims = "Beyond an aim: " + ("; ".join(beyond) if beyond else "none") + ".\n"
-        args.write.write_text(head + "".join(f"- {line}\n" for line in lines) + "\n" + aims + text)
+    for text, beyond in engines(release, args.family):
+        if args.write:
+            args.write.write_text(HEAD + "".join(f"- {line}\n" for line in lines) + f"\nBeyond an aim: {'; '.join(beyond) or 'none'}.\n" + text)
+    print("\n".join(beyond) or "all within the aims")
 
 
 if __name__ == "__main__":
