@@ -24,7 +24,7 @@ def free_port():
 def get(url):
     """The JSON that a route answers."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(urllib.request.Request(url, headers={"x-api-key": KEY}), timeout=5) as answer:
+    with opener.open(urllib.request.Request(url, headers={"authorization": f"Bearer {KEY}"}), timeout=5) as answer:
         return json.load(answer)
 
 

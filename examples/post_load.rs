@@ -113,7 +113,7 @@ async fn work(
 }
 
 async fn one(options: &LoadOptions, http: &reqwest::Client, body: &str) -> Result<(), Failure> {
-    let call = http.post(&options.url).header("x-api-key", &options.key);
+    let call = http.post(&options.url).bearer_auth(&options.key);
     let answer = call.header("content-type", "application/json").body(body.to_owned()).send().await?;
     let status = answer.status();
     let text = answer.bytes().await?;

@@ -1,6 +1,6 @@
 //! q245: document rendering.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use comrak::nodes::{AstNode, NodeValue};
 use comrak::{Arena, Options, format_commonmark, format_html, parse_document};
@@ -148,13 +148,21 @@ fn handlers(html: &str) -> bool {
 
 fn outline<'a>(root: &'a AstNode<'a>) -> Vec<Heading> {
     let mut outline: Vec<Heading> = Vec::new();
+    // Anchors that are taken, each with the number with which the next one of this slug is tried.
+    let mut taken: HashMap<String, usize> = HashMap::new();
     for node in root.descendants() {
         let NodeValue::Heading(heading) = &node.data.borrow().value else { continue };
         let text = text_of(node);
         let slug = slug(&text);
-        let taken = |anchor: &str| outline.iter().any(|other| other.anchor == anchor);
-        let numbered = (1..).map(|n| format!("{slug}-{n}"));
-        let anchor = std::iter::once(slug.clone()).chain(numbered).find(|anchor| !taken(anchor)).unwrap_or_default();
+        let mut number = taken.get(&slug).copied().unwrap_or(0);
+        let mut anchor = slug.clone();
+        while taken.contains_key(&anchor) {
+            number = number.max(1);
+            anchor = format!("{slug}-{number}");
+            number += 1;
+        }
+        taken.insert(slug, number.max(1));
+        taken.entry(anchor.clone()).or_insert(1);
         outline.push(Heading { level: heading.level, text, anchor });
     }
     outline
@@ -267,6 +275,19 @@ mod tests {
         let content = output["content"].as_str().unwrap().to_lowercase();
         assert!(!["script", "onerror", "javascript"].iter().any(|bad| content.contains(bad)), "{content}");
         assert_eq!(output["removed"], json!(["script", "javascript:", "on*"]));
+    }
+
+    #[test]
+    fn equal_headings_have_anchors_of_their_own() {
+        let anchors = |content: &str| -> Vec<String> {
+            let output = run(json!({ "content": content, "from": "markdown", "to": "html" }));
+            let outline = output["outline"].as_array().unwrap();
+            outline.iter().map(|heading| heading["anchor"].as_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(anchors("# A\n# A\n# A-1\n# A\n"), ["a", "a-1", "a-1-1", "a-2"]);
+        // As many as fit: quadratic work would take minutes.
+        let many = anchors(&"# A\n".repeat(50_000));
+        assert_eq!((many.len(), many.last().unwrap().as_str()), (50_000, "a-49999"));
     }
 
     #[test]

@@ -16,6 +16,8 @@ const MAX_STEPS: usize = 100_000_000;
 /// Edges whose distance is computed exactly, for each position.
 const EXACT_EDGES: usize = 12;
 const MAX_EVENTS: usize = 50_000;
+/// Zones of all positions together that are listed.
+const MAX_LISTED: usize = 1_000_000;
 
 /// A zone.
 #[derive(Input)]
@@ -103,13 +105,21 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         return Err(Failure::too_large(format!("positions times edges of zones may be at most {MAX_STEPS}")));
     }
     let mut membership = Vec::with_capacity(input.positions.len());
+    let mut listed = 0_usize;
     for (index, fix) in input.positions.iter().enumerate() {
         let at = position(&["positions", &index.to_string()], fix.lat, fix.lon)?;
         let (nearest, distance) = nearest_border(&edges, at);
-        let within = zones.iter().filter(|zone| zone.contains([fix.lon, fix.lat])).map(|zone| zone.id.clone());
+        let within: Vec<String> =
+            zones.iter().filter(|zone| zone.contains([fix.lon, fix.lat])).map(|zone| zone.id.clone()).collect();
+        listed = listed.saturating_add(within.len());
+        if listed > MAX_LISTED {
+            return Err(Failure::too_large(format!(
+                "more than {MAX_LISTED} zones of positions would be listed: give fewer positions, or zones that overlap less"
+            )));
+        }
         membership.push(Membership {
             id: fix.id.clone(),
-            zones: within.collect(),
+            zones: within,
             nearest_zone: zones.get(nearest).map(|zone| zone.id.clone()).unwrap_or_default(),
             border_distance_m: distance,
         });

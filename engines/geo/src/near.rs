@@ -1,6 +1,8 @@
 //! Positions in space, for questions of what is near. A straight line between two positions is never longer than the
 //! geodesic, nor shorter than the chord of a circle with the ellipsoid's smallest radius of curvature (Schur).
 
+use std::cell::Cell;
+
 use muster_kernel_earth as earth;
 use rstar::RTree;
 use rstar::primitives::GeomWithData;
@@ -14,12 +16,14 @@ type Entry = GeomWithData<[f64; 3], usize>;
 pub(crate) struct Near<'a> {
     positions: &'a [earth::LatLon],
     tree: RTree<Entry>,
+    /// Geodesics that were computed.
+    geodesics: Cell<usize>,
 }
 
 impl<'a> Near<'a> {
     pub(crate) fn new(positions: &'a [earth::LatLon]) -> Self {
         let entries = positions.iter().enumerate().map(|(index, at)| Entry::new(at.in_space(), index));
-        Self { positions, tree: RTree::bulk_load(entries.collect()) }
+        Self { positions, tree: RTree::bulk_load(entries.collect()), geodesics: Cell::new(0) }
     }
 
     /// Returns the positions within a geodesic distance, in their order.
@@ -53,6 +57,7 @@ impl<'a> Near<'a> {
             }
             let Some(to) = self.positions.get(entry.data) else { continue };
             let leg = earth::inverse(at, *to);
+            self.geodesics.set(self.geodesics.get().saturating_add(1));
             if leg.distance <= most {
                 let key = |(index, leg): &(usize, earth::Leg)| (leg.distance, *index);
                 let place = found.partition_point(|other| key(other) <= (leg.distance, entry.data));
@@ -61,6 +66,11 @@ impl<'a> Near<'a> {
             }
         }
         found
+    }
+
+    /// Returns how many geodesics [`Self::nearest`] has computed: as many as there are positions where all are equally near.
+    pub(crate) fn geodesics(&self) -> usize {
+        self.geodesics.get()
     }
 
     fn exact(&self, at: earth::LatLon, index: usize) -> f64 {

@@ -8,6 +8,8 @@ use crate::near::Near;
 const MAX_ORIGINS: usize = 5_000;
 const MAX_TARGETS: usize = 50_000;
 const MAX_RESULTS: usize = 100_000;
+/// Distances that are computed; targets far apart need few for each origin.
+const MAX_GEODESICS: usize = 5_000_000;
 /// Length of roads over that of the straight way (Boscoe et al. 2012: 1.4 in towns, less between them).
 const DETOUR: f64 = 1.3;
 
@@ -77,6 +79,12 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
     for (index, origin) in input.origins.iter().enumerate() {
         let at = position(&["origins", &index.to_string()], origin.lat, origin.lon)?;
         let found = near.nearest(at, input.k, input.max_distance_m.unwrap_or(f64::INFINITY));
+        if near.geodesics() > MAX_GEODESICS {
+            return Err(Failure::too_large(format!(
+                "more than {MAX_GEODESICS} distances would be computed, since many targets are equally near: thin them out, or \
+                 give fewer origins"
+            )));
+        }
         if found.is_empty() {
             unserved.push(origin.id.clone());
         }
@@ -92,4 +100,24 @@ pub fn run(input: Input, cx: &Context) -> Result<Output, Failure> {
         }
     }
     Ok(Output { results, unserved })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Each origin has to be compared with each of them, however they are indexed.
+    #[test]
+    fn many_targets_in_one_place_are_refused() {
+        let rows = |count: usize| -> Vec<Value> {
+            (0..count).map(|id| json!({ "id": id.to_string(), "lat": 1.0, "lon": 2.0 })).collect()
+        };
+        let run = |origins: usize, targets: usize| {
+            crate::FAMILY.run(15, json!({ "origins": rows(origins), "targets": rows(targets) }), &Context::default())
+        };
+        assert!(run(10, 100).is_ok());
+        assert!(matches!(run(200, 30_000), Err(Failure::TooLarge { .. })));
+    }
 }

@@ -8,6 +8,8 @@ use muster_engine::prelude::*;
 
 /// Maximum product of the query's and all choices' characters: the cost of the quadratic measures.
 const MAX_CELLS: usize = 100_000_000;
+/// Matches that are kept while the best are sought, at least.
+const MIN_KEPT: usize = 1_000;
 
 #[derive(Input)]
 pub struct Input {
@@ -51,17 +53,23 @@ pub fn run(input: Input, _: &Context) -> Result<Output, Failure> {
         return Err(Failure::too_large(message));
     }
     let Input { query, choices, method, limit, cutoff } = input;
-    let mut matches: Vec<Match> = choices
-        .into_iter()
-        .enumerate()
-        .map(|(index, choice)| {
-            let (score, distances) = measure(method, &query, &choice);
-            Match { choice, index, score, distances }
-        })
-        .filter(|found| found.score >= cutoff)
-        .collect();
-    matches.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.index.cmp(&b.index)));
-    matches.truncate(limit as usize);
+    let limit = limit as usize;
+    let best = |matches: &mut Vec<Match>| {
+        matches.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.index.cmp(&b.index)));
+        matches.truncate(limit);
+    };
+    let mut matches: Vec<Match> = Vec::new();
+    for (index, choice) in choices.into_iter().enumerate() {
+        let (score, distances) = measure(method, &query, &choice);
+        if score >= cutoff {
+            matches.push(Match { choice, index, score, distances });
+        }
+        // What cannot be among the best is not kept.
+        if matches.len() >= 2 * limit.max(MIN_KEPT) {
+            best(&mut matches);
+        }
+    }
+    best(&mut matches);
     Ok(Output { matches, phonetic: codes(&query) })
 }
 

@@ -9,6 +9,9 @@ use crate::support::{MAX_BYTES, Vocabulary, bounded, stemmer, terms};
 /// Type-token ratio at which a factor of the MTLD ends (McCarthy & Jarvis 2010).
 const FACTOR: f64 = 0.72;
 
+/// Most texts; each has counts of its own.
+const MAX_TEXTS: usize = 50_000;
+
 #[derive(Input)]
 pub struct Input {
     texts: Vec<String>,
@@ -48,6 +51,12 @@ struct Collocation {
 }
 
 pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
+    if input.texts.len() > MAX_TEXTS {
+        return Err(Failure::too_large(format!(
+            "texts has {} items, at most {MAX_TEXTS} are allowed",
+            input.texts.len()
+        )));
+    }
     bounded(input.texts.iter().map(String::as_str), MAX_BYTES)?;
     let stemmer = if input.stem { stemmer(&input.language, context) } else { None };
     let mut vocabulary = Vocabulary::default();

@@ -14,6 +14,8 @@ use compare::Kind;
 use model::Model;
 use muster_engine::prelude::*;
 
+/// Maximum number of values that are compared with another: each is kept until the model is fitted.
+const MAX_COMPARISONS: usize = 4_000_000;
 /// Maximum number of reported matches, and of reported pairs to review.
 const MAX_TOLD: usize = 20_000;
 
@@ -73,6 +75,11 @@ pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
     let left = records("left", &input.left)?;
     let right = input.right.as_deref().map(|right| records("right", right)).transpose()?;
     let pairs = blocking::pairs(&left, right.as_deref(), &input.block_on)?;
+    if pairs.len().saturating_mul(input.fields.len()) > MAX_COMPARISONS {
+        return Err(Failure::too_large(format!(
+            "pairs times fields may be at most {MAX_COMPARISONS}: compare fewer fields, or block on finer ones"
+        )));
+    }
     let others = right.as_deref().unwrap_or(&left);
     let alike: Vec<Vec<Option<f64>>> = {
         let prepared = [&left[..], others].map(|records| compare::prepare(records, &input.fields));

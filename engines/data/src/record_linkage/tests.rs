@@ -138,6 +138,10 @@ fn tables_that_cannot_be_linked_are_rejected() {
     let fields = json!([{ "name": "id", "kind": "exact" }]);
     let input = json!({ "left": many, "fields": fields });
     assert!(matches!(crate::FAMILY.run(113, input, &Context::default()), Err(Failure::TooLarge { .. })));
+    // Few records, each pair of which is compared in many fields.
+    let fields_of_one: Vec<Value> = (0..100).map(|_| fields[0].clone()).collect();
+    let input = json!({ "left": many.get(..300), "fields": fields_of_one });
+    assert!(matches!(crate::FAMILY.run(113, input, &Context::default()), Err(Failure::TooLarge { .. })));
     for input in [
         json!({ "left": [1], "fields": fields }),
         json!({ "left": [], "fields": [] }),

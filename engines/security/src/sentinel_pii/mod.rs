@@ -16,7 +16,7 @@ use crate::decode::is_invisible;
 use crate::verdict::{Verdict, place, score, verdict};
 
 /// Maximum length of a text, in bytes.
-const MAX_TEXT: usize = 1_048_576;
+const MAX_TEXT: usize = 655_360;
 /// Findings that are listed; all are masked.
 const MAX_FINDINGS: usize = 500;
 /// Characters before and after a match in which words of its context count.

@@ -12,6 +12,8 @@ use muster_engine::prelude::*;
 
 /// Maximum number of reported findings; all secrets are redacted.
 const MAX_FINDINGS: usize = 500;
+/// Longest text, in bytes: a second of work for each million.
+const MAX_TEXT: usize = 4_000_000;
 /// Least number of printable characters in a row that are searched in a file that is no text, as of strings(1).
 const MIN_RUN: usize = 4;
 
@@ -53,6 +55,12 @@ pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
         Some(Ok(text)) => (printable(text.as_bytes()), true),
         Some(Err(bytes)) => (printable(bytes.as_bytes()), true),
     };
+    if text.len() > MAX_TEXT {
+        return Err(Failure::too_large(format!(
+            "text has {} bytes, at most {MAX_TEXT} are allowed: send it in parts",
+            text.len()
+        )));
+    }
     let hits = hits(&text, &allow);
     if hits.len() > MAX_FINDINGS {
         context.warn(format!("truncated: only the first {MAX_FINDINGS} of {} findings are reported", hits.len()));
