@@ -97,7 +97,9 @@ def engines(release, family):
 
 
 def children(pid):
-    return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    """The processes that any thread of a process started."""
+    lists = [task / "children" for task in pathlib.Path(f"/proc/{pid}/task").iterdir()]
+    return [int(child) for list in lists for child in list.read_text().split()]
 
 
 def over_http(release, secs):
