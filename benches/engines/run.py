@@ -98,8 +98,8 @@ def engines(release, family):
 
 def children(pid):
     """The processes that any thread of a process started."""
-    lists = [task / "children" for task in pathlib.Path(f"/proc/{pid}/task").iterdir()]
-    return [int(child) for list in lists for child in list.read_text().split()]
+    threads = pathlib.Path(f"/proc/{pid}/task").iterdir()
+    return [int(child) for thread in threads for child in (thread / "children").read_text().split()]
 
 
 def over_http(release, secs):

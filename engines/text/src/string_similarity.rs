@@ -8,7 +8,7 @@ use muster_engine::prelude::*;
 
 /// Maximum product of the query's and all choices' characters: the cost of the quadratic measures.
 const MAX_CELLS: usize = 100_000_000;
-/// Matches that are kept while the best are sought, at least.
+/// Least number of matches that are kept while the others are compared.
 const MIN_KEPT: usize = 1_000;
 
 #[derive(Input)]
