@@ -227,6 +227,9 @@ impl App {
         let (snapshots, store_path) = (snapshots::job(&config, &sled), config.store.path.clone());
         let (live, watched) = watch::channel(Arc::new(Live { config, source, chain, served }));
         let (config, watched) = (live.borrow().config.clone(), LiveReader(watched));
+        let translators = Translators::start(&config, &watched, &metrics);
+        let dependencies = MemoryDependencies { tree: &tree, store: &store, clock: &clock, embedder: &embedder };
+        let memory = MemoryParts::start(&config, &dependencies);
         let dependencies = AgentDependencies {
             tree: &tree,
             arbiter: arbiter_of(1),
@@ -241,10 +244,10 @@ impl App {
             limiter: &limiter,
             standing: standing.reader(),
             effects: &effects,
+            translators: &translators,
+            memory: &memory.entries,
         };
         let agency = AgentPlatform::start(&config, &dependencies)?;
-        let dependencies = MemoryDependencies { tree: &tree, store: &store, clock: &clock, embedder: &embedder };
-        let memory = MemoryParts::start(&config, &dependencies);
         let medical_dependencies = MedicalDependencies {
             tree: &tree,
             arbiter: arbiter_of(1),
@@ -255,7 +258,6 @@ impl App {
         let images = Images::start(&config, &tree, arbiter_of(1), &store, &clock)?;
         let medical = Medical::start(&config.medical, medical_dependencies)?;
         let media = MediaParts::start(&config)?;
-        let translators = Translators::start(&config);
         let controlled =
             ControlledTasks { tasks: agency.tasks.clone(), limiter: limiter.clone(), live: watched.clone() };
         sockets.commands.register(Arc::new(AgentCommands(Arc::new(controlled))));

@@ -31,6 +31,7 @@ mod disaster_crash;
 mod doctor;
 mod embedded;
 mod embeddings;
+mod engine_needs;
 mod engines;
 mod fetch;
 mod firmware;

@@ -21,6 +21,7 @@ use muster_feed::Feed;
 use muster_identity::keys::Keys;
 use muster_limits::ledger::Ledger;
 use muster_limits::{Category, RateLimiter};
+use muster_memory::Memory;
 use muster_store::StoreHandle;
 use muster_tasks::agent::{AgentExecutor, Agents, CatalogueErrors, CatalogueFile};
 use muster_tasks::engine::Engines;
@@ -37,6 +38,7 @@ use crate::config::Config;
 use crate::engine_effects::{EffectParts, ServerEffects};
 use crate::guard::count;
 use crate::live::LiveReader;
+use crate::media::translate::Translators;
 use crate::telemetry::Metrics;
 use crate::ws::Counts;
 use models::LiveModels;
@@ -100,6 +102,8 @@ pub(crate) struct Dependencies<'a> {
     pub(crate) standing: StandingReader,
     /// What engines need of models and tasks.
     pub(crate) effects: &'a ServerEffects,
+    pub(crate) translators: &'a Translators,
+    pub(crate) memory: &'a Memory,
 }
 
 impl AgentPlatform {
@@ -144,6 +148,8 @@ impl AgentPlatform {
             tasks: tasks.clone(),
             ledger: dependencies.ledger.clone(),
             limiter: dependencies.limiter.clone(),
+            translators: dependencies.translators.clone(),
+            memory: dependencies.memory.clone(),
             metrics: dependencies.metrics.clone(),
             clock: dependencies.clock.clone(),
         });

@@ -81,6 +81,28 @@ pub fn record(metrics: &Metrics, chain: &Chain, answer: &CompletedChat, spent: &
     usage
 }
 
+/// Completes a chat and records it in the metrics.
+///
+/// # Errors
+/// Those of the chain.
+pub(crate) async fn complete_recorded(
+    chain: &Chain,
+    metrics: &Metrics,
+    call: GatewayChatRequest,
+) -> Result<CompletedChat, Error> {
+    let spent = Spent::by(call.spend.as_ref());
+    match chain.complete(call).await {
+        Ok(done) => {
+            record(metrics, chain, &done, &spent);
+            Ok(done)
+        }
+        Err(refused) => {
+            metrics.attempts(&refused.attempts, |model| label(chain, model));
+            Err(refused.error)
+        }
+    }
+}
+
 /// Opens a stream and returns its response: once the first content has arrived, or, where that takes longer than the
 /// keep-alive interval, with keep-alives until then. The reservation is settled when the stream ends, in whatever way.
 pub async fn stream<F: Frames + Unpin + 'static>(

@@ -25,6 +25,17 @@ pub enum Gathered {
     Telemetry,
 }
 
+impl Gathered {
+    /// Returns the name in the settings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tasks => "tasks",
+            Self::Logins => "logins",
+            Self::Telemetry => "telemetry",
+        }
+    }
+}
+
 /// The verdict from which a response follows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -126,7 +137,7 @@ impl SentinelResponse {
     fn problem(&self) -> Option<String> {
         let on = self.action.source();
         if self.on != on {
-            return Some(format!("{} follows on = {:?} only", self.action.name(), word(on)));
+            return Some(format!("{} follows on = {} only", self.action.name(), Value::from(on.name())));
         }
         if self.on != Gathered::Telemetry {
             let stray = !self.reading.is_empty() || !self.limits.is_empty();
@@ -155,14 +166,6 @@ impl SentinelResponse {
         }
         let counts = of("flat_count").is_none_or(|count| count.fract() == 0.0 && (2.0..=1_000.0).contains(&count));
         (!counts).then(|| "limits.flat_count is a whole number from 2 to 1000".to_owned())
-    }
-}
-
-fn word(on: Gathered) -> &'static str {
-    match on {
-        Gathered::Tasks => "tasks",
-        Gathered::Logins => "logins",
-        Gathered::Telemetry => "telemetry",
     }
 }
 

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::{EffectParts, LIMIT, NO_PAYER, usage};
 use crate::body;
+use crate::chat;
 use crate::chat::agent_reply::{GatewayReply, latency};
 use crate::chat::agent_request::GatewayEngineBody;
 use crate::guard::count;
@@ -32,7 +33,7 @@ impl EffectParts {
         }
         call.deadline = Some(LIMIT);
         let asked_at = self.clock.now();
-        let done = self.complete(&live.chain, call).await?;
+        let done = chat::complete_recorded(&live.chain, &self.metrics, call).await?;
         let spent = usage(done.usage, done.cost_nanos);
         let tool_calls = done.reply.first.tool_calls.iter().cloned().map(ToolCallB::from).collect();
         let breakers = live.chain.status().into_iter().map(|provider| (provider.id, provider.breaker.state)).collect();

@@ -1,7 +1,9 @@
 //! What engines need of the server: models and tasks, in the name of who called the engine and within its budget.
 
 mod gateway;
+mod memory;
 mod tasks;
+mod translate;
 
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
@@ -11,11 +13,12 @@ use futures::{FutureExt, TryFutureExt};
 use muster_core::ids::{IdKind, new_id};
 use muster_core::{Clock, Error};
 use muster_engines::{ChatMessage, Need};
-use muster_gateway::{Chain, CompletedChat, GatewayChatRequest, GatewayEmbedRequest, Spend};
+use muster_gateway::{GatewayChatRequest, GatewayEmbedRequest, Spend};
 use muster_identity::By;
 use muster_identity::keys::{Keys, Scope};
 use muster_limits::RateLimiter;
 use muster_limits::ledger::Ledger;
+use muster_memory::Memory;
 use muster_providers::{
     ChatRequest, EmbedInput, EmbedRequest, Message, ResponseFormat, Role, Sampling, Usage as ModelUsage,
 };
@@ -25,7 +28,9 @@ use serde_json::{Value, json};
 
 use crate::chat::{self, payer};
 use crate::live::LiveReader;
+use crate::media::translate::Translators;
 use crate::telemetry::{Metrics, Spent};
+use translate::Text;
 
 /// Time within which a need is performed.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -44,6 +49,8 @@ pub(crate) struct EffectParts {
     pub(crate) tasks: Tasks,
     pub(crate) ledger: Ledger,
     pub(crate) limiter: RateLimiter,
+    pub(crate) translators: Translators,
+    pub(crate) memory: Memory,
     pub(crate) metrics: Metrics,
     pub(crate) clock: Clock,
 }
@@ -79,9 +86,16 @@ impl EffectParts {
         let performed = match need {
             // Nothing replaces the gateway: its error is that of the call.
             Need::Gateway { request } => return self.gateway(&request, caller).await,
+            // Nor the memory: nothing read is not nothing found.
+            Need::Memory { query, mode, top } => {
+                return self.remembered(&query, &mode, top, self.reader(&caller)).await;
+            }
             Need::Embed { texts, model } => self.embed(texts, model, caller.payer).boxed(),
             Need::Chat { messages, schema, max_tokens } => {
                 self.chat(messages, schema, max_tokens, caller.payer).boxed()
+            }
+            Need::Translate { text, from, to, glossary } => {
+                self.translate(Text { text, from, to, glossary }, caller.payer).boxed()
             }
             Need::Tasks { request } => self
                 .frame(request, self.watcher(caller))
@@ -100,29 +114,25 @@ impl EffectParts {
         if let Some(by) = caller.watcher {
             return Some(Requester::of(by));
         }
-        let key = self.keys.present(&caller.actor).filter(|key| caller.task.is_some() && key.has(Scope::Agents))?;
-        Some(Requester { reads: Reach::Own, controls: Reach::Own, by: By::Key(key) })
+        let by = self.of_task(&caller, Scope::Agents)?;
+        Some(Requester { reads: Reach::Own, controls: Reach::Own, by })
+    }
+
+    /// Returns whose memory is read: that of a caller with the scope, and for an agent that of the API key for which it works.
+    fn reader(&self, caller: &EngineCaller) -> Option<By> {
+        caller.reader.clone().or_else(|| self.of_task(caller, Scope::Memory))
+    }
+
+    /// Returns the API key for which an agent works, if it has a scope at present.
+    fn of_task(&self, caller: &EngineCaller, scope: Scope) -> Option<By> {
+        let key = self.keys.present(&caller.actor).filter(|key| caller.task.is_some() && key.has(scope))?;
+        Some(By::Key(key))
     }
 
     /// Returns who pays, by the present records.
     fn spend(&self, mut payer: Spend, max_usage: ModelUsage) -> Spend {
         payer::refresh(&self.keys, &self.live.now().config.budget, &mut payer);
         Spend { max_usage, ..payer }
-    }
-
-    /// Completes a chat and records it in the metrics.
-    async fn complete(&self, chain: &Chain, call: GatewayChatRequest) -> Result<CompletedChat, Error> {
-        let spent = Spent::by(call.spend.as_ref());
-        match chain.complete(call).await {
-            Ok(done) => {
-                chat::record(&self.metrics, chain, &done, &spent);
-                Ok(done)
-            }
-            Err(refused) => {
-                self.metrics.attempts(&refused.attempts, |model| chat::label(chain, model));
-                Err(refused.error)
-            }
-        }
     }
 
     async fn embed(&self, texts: Vec<String>, model: String, payer: Option<Box<Spend>>) -> Performed {
@@ -172,7 +182,9 @@ impl EffectParts {
             ..ChatRequest::default()
         };
         let call = self.call(request, *payer);
-        let done = self.complete(&self.live.now().chain, call).await.map_err(|error| error.message)?;
+        let done = chat::complete_recorded(&self.live.now().chain, &self.metrics, call)
+            .await
+            .map_err(|error| error.message)?;
         let answer = json!({ "text": done.reply.first.content, "model": done.model_id });
         Ok(Provided::given(answer, usage(done.usage, done.cost_nanos)))
     }

@@ -63,7 +63,7 @@ impl Rotation {
     async fn look(&self, engines: &Engines) -> ProbeResult {
         // Engines that read the operator's folder cannot be checked with a vector.
         let pure: Vec<&'static Engine> =
-            muster_engines::all().filter(|engine| matches!(engine.nature, Nature::Pure | Nature::Model)).collect();
+            muster_engines::all().filter(|engine| engine.nature != Nature::Workspace).collect();
         if pure.is_empty() {
             return ProbeResult::Unhealthy("there is no engine".to_owned());
         }

@@ -2,7 +2,6 @@
 
 use muster_core::guard::Risk;
 use muster_core::ids::{IdKind, new_id};
-use muster_core::page::PageParams;
 use muster_core::precondition::IfMatch;
 use muster_core::{Error, Kind};
 use muster_geo::{Geometry, Point};
@@ -17,11 +16,11 @@ use muster_tasks::task::{Control, Requester, Verb};
 use serde_json::Value;
 
 use super::SentinelResponses;
+use crate::approved::newest;
 use crate::config::ResponseAction;
 
-const PAGE: usize = 200;
-/// Pages of approvals that are read.
-const MAX_PAGES: usize = 5;
+/// Approvals of a state that are read.
+const MAX_READ: usize = 1_000;
 
 impl SentinelResponses {
     /// Opens the approval of a response, unless one of this action and resource is open already. `found` is what deciders
@@ -81,20 +80,9 @@ impl SentinelResponses {
 
     /// Returns the server's own approvals in a state, newest first.
     async fn opened(&self, state: ApprovalState) -> Result<Vec<ApprovalView>, Error> {
-        let system = GovernanceCaller::system();
-        let requester = Some(system.id().to_owned());
+        let requester = Some(GovernanceCaller::system().id().to_owned());
         let filter = ApprovalFilter { state: Some(state), requester, ..ApprovalFilter::default() };
-        let (mut found, mut after) = (Vec::new(), None);
-        for _ in 0..MAX_PAGES {
-            let page = PageParams { limit: PAGE, after };
-            let page = self.0.governance.approvals(system.clone(), filter.clone(), page).await?;
-            found.extend(page.items);
-            after = page.next;
-            if after.is_none() {
-                break;
-            }
-        }
-        Ok(found)
+        newest(&self.0.governance, &filter, MAX_READ).await
     }
 
     async fn carry_out(&self, action: ResponseAction, approval: &ApprovalView) -> Result<(), Error> {

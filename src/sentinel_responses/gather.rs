@@ -18,7 +18,7 @@ use crate::config::{Gathered, SentinelResponse};
 const PAGE: usize = 200;
 /// Running tasks that are examined in one round.
 const MAX_TASKS: usize = 1_000;
-/// Journal entries of a task that are read.
+/// Newest journal entries of a task that are read.
 const MAX_ENTRIES: usize = 1_000;
 
 /// Something that is examined.
@@ -92,7 +92,8 @@ impl SentinelResponses {
         requester: &Requester,
     ) -> Result<Option<Subject>, Error> {
         let steps = self.0.tasks.steps(&task.id, requester).await?;
-        let entries = self.0.tasks.events(&task.id, requester, 0, MAX_ENTRIES).await?;
+        let after = task.seq.saturating_sub(MAX_ENTRIES as u64);
+        let entries = self.0.tasks.events(&task.id, requester, after, MAX_ENTRIES).await?;
         let of_steps = entries.iter().filter(|entry| entry.event == "task.step");
         // The last entry of a step is that of its end.
         let ended: HashMap<u64, Millis> =

@@ -336,6 +336,16 @@ impl Usage {
     pub fn total(self) -> u32 {
         self.prompt_tokens.saturating_add(self.completion_tokens)
     }
+
+    /// Returns the usage of two calls together; saturates.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            prompt_tokens: self.prompt_tokens.saturating_add(other.prompt_tokens),
+            completion_tokens: self.completion_tokens.saturating_add(other.completion_tokens),
+            estimated: self.estimated || other.estimated,
+        }
+    }
 }
 
 /// One of the requested answers.

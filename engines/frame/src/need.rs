@@ -1,5 +1,7 @@
 //! What `model` and `state` engines need from the server, and its answers.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -24,11 +26,34 @@ pub enum Need {
         /// Maximum length of the answer.
         max_tokens: u32,
     },
+    /// A translation by the engines of `POST /api/translate`, in the order of the settings. The answer is `{translation,
+    /// method, provider, model, route, suspects}`; `suspects` are the segments that should be looked at, as `{text,
+    /// reasons}`: one with the reason `untranslated` stands in its own language.
+    Translate {
+        /// Plain text.
+        text: String,
+        /// Code of its language.
+        from: String,
+        /// Code of the language to translate to.
+        to: String,
+        /// Terms of the text with their translations.
+        glossary: BTreeMap<String, String>,
+    },
     /// A request to the model gateway, as `POST /api/q159/llm/chat` takes it, with `tools` and `response_schema`. The
     /// answer is its response with `tool_calls`, and `breakers`: the state of the circuit breaker by provider.
     Gateway {
         /// The request.
         request: Value,
+    },
+    /// Entries of the caller's memory: the best for a query by the memory's own ranking; for a blank query the newest. The
+    /// answer is `{entries, total, warnings}`, an entry `{id, text, time, score, bm25, cosine, highlight}`.
+    Memory {
+        /// What is looked for.
+        query: String,
+        /// `hybrid`, `lexical` or `vector`.
+        mode: String,
+        /// Maximum number of entries, 1 to 200.
+        top: usize,
     },
     /// One frame of the agent monitor, of what the caller may see.
     Tasks {
@@ -52,7 +77,9 @@ impl Need {
         match self {
             Self::Embed { .. } => "embed",
             Self::Chat { .. } => "chat",
+            Self::Translate { .. } => "translate",
             Self::Gateway { .. } => "gateway",
+            Self::Memory { .. } => "memory",
             Self::Tasks { .. } => "tasks",
         }
     }

@@ -110,7 +110,7 @@ pub struct RunQuery {
 }
 
 /// Returns the caller of an engine, with what its needs may use: models with the scope `chat`, tasks with the scope `agents`
-/// or the permission to read them.
+/// or the permission to read them, memory with the scope `memory`.
 fn caller(app: &App, http: &HttpRequest, engine: &Engine) -> Result<EngineCaller, HttpError> {
     let (key, by) = (caller_of(http)?.key, acting(http)?);
     // Most calls are of engines that need nothing.
@@ -122,6 +122,7 @@ fn caller(app: &App, http: &HttpRequest, engine: &Engine) -> Result<EngineCaller
     Ok(EngineCaller {
         payer: key.has(Scope::Chat).then(|| Box::new(pays())),
         watcher: watches.then(|| by.clone()),
+        reader: key.has(Scope::Memory).then(|| by.clone()),
         ..EngineCaller::of(&by)
     })
 }

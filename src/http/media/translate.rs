@@ -15,7 +15,7 @@ use muster_limits::Estimate;
 use muster_media::languages::{Detection, by_code};
 use muster_media::marks::{Glossary, TextFormat};
 use muster_media::segments::FinishedSegment;
-use muster_providers::EMBEDDED_PROVIDER;
+use muster_providers::ChatRequest;
 use muster_request::Request;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -24,11 +24,11 @@ use tokio::time::{Interval, interval};
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::config::TranslationEngine;
+use crate::chat;
 use crate::error::sets::{InterfaceA, RunErrors};
 use crate::error::{Dialect, HttpError, body as error_body};
 use crate::guard::{ChatA, Metered, Priced};
-use crate::media::translate::{self as engines, Outcome, Payer, Plan, TextRequest};
+use crate::media::translate::{self as engines, Outcome, Payer, TextRequest};
 use crate::sse::frame;
 
 const MAX_CHARACTERS: usize = 20_000;
@@ -175,7 +175,7 @@ fn answer(request: &TextRequest, source: Source, outcome: Outcome, clock: &Clock
             .into_iter()
             .map(|(index, reasons)| SuspectSegment { index, reasons })
             .collect(),
-        tokens: outcome.tokens,
+        tokens: outcome.usage.total(),
         cost_usd: outcome.cost_nanos.map(|nanos| nanos as f64 / 1e9),
         timestamp: clock.now().rfc3339(),
     }
@@ -198,44 +198,16 @@ pub async fn translate(
     let Metered { body, reservation, .. } = request;
     let stream = body.stream;
     let (request, source) = read(&app, body).await?;
-    let translators = app.translators.clone();
-    let (request, simple) = web::block(move || {
-        let simple = engines::without_engine(&translators, &request);
-        (request, simple)
-    })
-    .await
-    .map_err(|_| busy())?;
-    let plans = match simple {
-        Some(_) => Vec::new(),
-        None => plans(&app, &request).await?,
-    };
-    let payer = Payer { http, reservation: reservation.sent() };
+    let prepared = app.translators.prepare(request).await?;
+    let reservation = reservation.sent();
+    let payer = Payer { call: chat::gateway_request(&http, None, ChatRequest::default(), &reservation)? };
     let keep_alive = Duration::from_millis(app.live().config.chain.keep_alive_ms);
     let clock = app.clock.clone();
     let (out, segments) = unbounded_channel();
     let work = async move {
-        let outcome = match simple {
-            Some(outcome) => {
-                let translation = outcome.translation.clone();
-                drop(out.send(FinishedSegment { index: 0, translation }));
-                Ok(outcome)
-            }
-            None => {
-                let out = stream.then_some(&out);
-                engines::translate(&app, &app.translators, &payer, &request, &plans, out).await
-            }
-        };
-        let tokens = outcome.as_ref().map_or(0, |outcome| outcome.tokens);
-        payer.reservation.settle(tokens);
-        let method = outcome.as_ref().map_or("none", |outcome| outcome.method);
-        let result = match &outcome {
-            Ok(outcome) if outcome.suspects.is_empty() => "translated",
-            Ok(_) => "suspect",
-            Err(_) => "failed",
-        };
-        let words = if outcome.is_ok() { request.text.split_whitespace().count() } else { 0 };
-        app.metrics.translation(method, result, words as u64);
-        outcome.map(|outcome| answer(&request, source, outcome, &app.clock))
+        let outcome = app.translators.run(&prepared, &payer, stream.then_some(&out)).await;
+        reservation.settle(outcome.as_ref().map_or(0, |outcome| outcome.usage.total()));
+        outcome.map(|outcome| answer(prepared.request(), source, outcome, &app.clock))
     };
     if !stream {
         return Ok(HttpResponse::Ok().json(work.await?));
@@ -292,20 +264,6 @@ fn undetermined(detection: &Detection) -> HttpError {
         guesses => format!("could not be detected: name the language; perhaps one of {}", guesses.join(", ")),
     };
     HttpError(Error::field(Kind::Invalid, &["body", "from"], why, Value::Null))
-}
-
-/// The ways of the pair; those of the named engine or model only, if one was named.
-async fn plans(app: &App, request: &TextRequest) -> Result<Vec<Plan>, HttpError> {
-    use TranslationEngine::{Dictionary, Model, Neural, Rules};
-    let named = request.model.as_deref().map(|name| {
-        let engine = [Dictionary, Neural, Model, Rules].into_iter().find(|engine| engine.name() == name);
-        if name == EMBEDDED_PROVIDER { Neural } else { engine.unwrap_or(Model) }
-    });
-    let plans = engines::plans(&app.translators, &app.live(), (&request.from, &request.to), named).await;
-    if plans.is_empty() {
-        return Err(HttpError(engines::no_engine(&request.from, &request.to, &[])));
-    }
-    Ok(plans)
 }
 
 /// The events of a translation. Dropping it stops the engine.

@@ -17,13 +17,14 @@ use muster_media::languages::{Detection, Dictionary, detect};
 use muster_media::marks::{Glossary, TextFormat};
 use muster_models::MediaManifest;
 
-pub(crate) use plan::no_engine;
-pub use plan::{Plan, Way, plans, ways};
+pub use plan::{Way, ways};
 pub use provider::Payer;
-pub(crate) use provider::estimate;
-pub use run::{Outcome, translate, without_engine};
+pub(crate) use provider::{estimate, whole};
+pub use run::{Outcome, Prepared};
 
 use crate::config::{Config, TranslationEngine};
+use crate::live::LiveReader;
+use crate::telemetry::Metrics;
 use neural::NeuralPair;
 use rules::Rules;
 
@@ -34,6 +35,8 @@ pub struct Translators {
     neural: Arc<BTreeMap<(String, String), NeuralPair>>,
     rules: Rules,
     order: Arc<[TranslationEngine]>,
+    live: LiveReader,
+    metrics: Metrics,
 }
 
 /// What is to be translated.
@@ -55,7 +58,7 @@ pub struct TextRequest {
 
 impl Translators {
     /// Opens the data and finds the models of the folder; nothing is loaded.
-    pub fn start(config: &Config) -> Self {
+    pub(crate) fn start(config: &Config, live: &LiveReader, metrics: &Metrics) -> Self {
         let cache = &config.llm.cache;
         let open = |id: &str, role: &str| {
             let manifest = MediaManifest::embedded().ok()?;
@@ -67,6 +70,8 @@ impl Translators {
             neural: Arc::new(pairs(cache)),
             rules: Rules::new(&config.translate.apertium, &config.engines.program),
             order: config.translate.order.clone().into(),
+            live: live.clone(),
+            metrics: metrics.clone(),
         }
     }
 

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use muster_imaging::engines::{ModelError, ModelOptions, ModelSlots, ModelState, ModelStats, ModelThread, Stop};
 use muster_media::segments::{FinishedSegment, SegmentError, TextOptions, Translated, translate_text};
 use muster_models::translate::{NeuralSegments, TranslationPair, Translator};
+use muster_providers::Usage;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::run::LegError;
@@ -61,7 +62,7 @@ impl NeuralPair {
         self.thread.stats()
     }
 
-    /// Translates a text; returns it with the number of tokens of both texts. A dropped future stops between batches.
+    /// Translates a text; returns it with the tokens of both texts. A dropped future stops between batches.
     pub(super) async fn translate(
         &self,
         translators: &Translators,
@@ -69,7 +70,7 @@ impl NeuralPair {
         request: &TextRequest,
         to: &str,
         segments: Option<UnboundedSender<FinishedSegment>>,
-    ) -> Result<(Translated, u32), LegError> {
+    ) -> Result<(Translated, Usage), LegError> {
         let (format, glossary, to) = (request.format, request.glossary.clone(), to.to_owned());
         let data = translators.clone();
         let run = move |translator: &mut Translator, stop: Stop<'_>| {
@@ -84,8 +85,9 @@ impl NeuralPair {
             };
             let options = TextOptions { format, to: &to, glossary: &glossary };
             let translated = translate_text(&text, &options, &mut engine, Some(&language_of), &mut each)?;
-            let tokens = translator.tokens(&text) + translator.tokens(&translated.text);
-            Ok::<_, SegmentError>((translated, u32::try_from(tokens).unwrap_or(u32::MAX)))
+            let tokens = |text: &str| u32::try_from(translator.tokens(text)).unwrap_or(u32::MAX);
+            let (prompt_tokens, completion_tokens) = (tokens(&text), tokens(&translated.text));
+            Ok::<_, SegmentError>((translated, Usage { prompt_tokens, completion_tokens, estimated: false }))
         };
         match self.thread.call(run).await {
             Ok(translated) => translated.map_err(LegError::from),

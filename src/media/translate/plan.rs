@@ -74,7 +74,7 @@ impl Able<'_> {
 /// Returns the ways of translating free text between two languages, in the order in which they are tried: each engine for
 /// the pair and then through English; at last through English by two engines. The dictionary is not among them.
 /// `named` restricts them to one engine.
-pub async fn plans(
+pub(super) async fn plans(
     translators: &Translators,
     live: &Live,
     pair: (&str, &str),
@@ -128,7 +128,7 @@ pub async fn ways(translators: &Translators, live: &Live) -> Vec<(&'static str, 
 }
 
 /// The error of a pair that nothing here translates.
-pub(crate) fn no_engine(from: &str, to: &str, tried: &[Value]) -> Error {
+pub(super) fn no_engine(from: &str, to: &str, tried: &[Value]) -> Error {
     let how = format!(
         "add a provider of chat models to [[provider]], or models of the pair to the folder of models (`muster models pull \
          translate:en-{}`), or install Apertium for en with es, ca, gl, pt or fr",

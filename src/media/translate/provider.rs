@@ -1,33 +1,31 @@
 //! Translation by a chat model of a provider.
 
-use actix_web::HttpRequest;
+use std::sync::Arc;
+
 use muster_core::Kind;
-use muster_gateway::CompletedChat;
+use muster_gateway::{CompletedChat, GatewayChatRequest};
 use muster_media::languages::by_code;
 use muster_media::segments::{SegmentReply, SegmentRequest};
-use muster_providers::{ChatRequest, EMBEDDED_PROVIDER, Message, ResponseFormat, Role, Sampling};
+use muster_providers::{ChatRequest, EMBEDDED_PROVIDER, Message, ResponseFormat, Role, Sampling, Usage};
 use serde::Deserialize;
 use serde_json::json;
 
+use super::Translators;
 use super::run::LegError;
 use crate::app::App;
 use crate::chat;
-use crate::guard::Reservation;
-use crate::telemetry::Spent;
 
 /// Who asks for a translation: their limits, budget and models apply to calls of providers.
 #[derive(Debug)]
 pub struct Payer {
-    /// The request.
-    pub http: HttpRequest,
-    /// Its reserved tokens.
-    pub reservation: Reservation,
+    /// A call of the provider chain, without its chat and models.
+    pub call: GatewayChatRequest,
 }
 
 /// What a provider's model returned for some segments.
 pub(super) struct ModelReply {
     pub(super) replies: Vec<SegmentReply>,
-    pub(super) tokens: u32,
+    pub(super) usage: Usage,
     pub(super) cost_nanos: Option<u64>,
     pub(super) provider: String,
     pub(super) model: String,
@@ -40,33 +38,28 @@ struct Translations {
 
 /// Translates segments by the provider chain, or by the model that was named.
 pub(super) async fn segments(
-    app: &App,
+    translators: &Translators,
     payer: &Payer,
     model: Option<&str>,
     pair: (&str, &str),
     requests: &[SegmentRequest],
 ) -> Result<ModelReply, LegError> {
-    let request = prompt(pair, requests);
-    let mut call = chat::gateway_request(&payer.http, model.map(str::to_owned), request, &payer.reservation)
-        .map_err(|error| LegError::Refused(Box::new(error.0)))?;
-    // Translations are not repeated word by word: an answer of the cache would be no saving.
-    call.cache = None;
-    let chain = app.live().chain.clone();
-    let spent = Spent::by(call.spend.as_ref());
-    let answer = chain.complete(call).await;
-    let attempts = answer.as_ref().map_or_else(|refused| &refused.attempts, |answer| &answer.attempts);
-    app.metrics.attempts(attempts, |model| chat::label(&chain, model));
-    let answer = answer.map_err(|refused| match refused.error.kind {
+    let call = GatewayChatRequest {
+        models: model.map(str::to_owned).into_iter().collect(),
+        request: Arc::new(prompt(pair, requests)),
+        // Translations are not repeated word by word: an answer of the cache would be no saving.
+        cache: None,
+        ..payer.call.clone()
+    };
+    let answer = chat::complete_recorded(&translators.live.now().chain, &translators.metrics, call).await;
+    let answer = answer.map_err(|error| match error.kind {
         // The caller's own limits are told; a provider that fails makes place for the next engine.
         Kind::BudgetExhausted | Kind::ModelNotAllowed | Kind::ModelNotFound | Kind::ModelUnpriced => {
-            LegError::Refused(Box::new(refused.error))
+            LegError::Refused(Box::new(error))
         }
-        _ if model.is_some() => LegError::Refused(Box::new(refused.error)),
-        _ => LegError::Failed(refused.error.message),
+        _ if model.is_some() => LegError::Refused(Box::new(error)),
+        _ => LegError::Failed(error.message),
     })?;
-    let label = chat::label(&chain, &answer.model_id);
-    app.metrics.tokens(&answer.provider_id, label, answer.usage);
-    app.metrics.spent(&spent, &answer.provider_id, label, answer.cost_nanos);
     read(answer, model, requests.len())
 }
 
@@ -81,9 +74,8 @@ fn read(answer: CompletedChat, model: Option<&str>, segments: usize) -> Result<M
         return Err(malformed());
     }
     let replies = parsed.translations.into_iter().map(|text| SegmentReply { text, alignment: None }).collect();
-    let tokens = answer.usage.total();
-    let CompletedChat { cost_nanos, provider_id, model_id, .. } = answer;
-    Ok(ModelReply { replies, tokens, cost_nanos, provider: provider_id, model: model_id })
+    let CompletedChat { usage, cost_nanos, provider_id, model_id, .. } = answer;
+    Ok(ModelReply { replies, usage, cost_nanos, provider: provider_id, model: model_id })
 }
 
 fn prompt((from, to): (&str, &str), requests: &[SegmentRequest]) -> ChatRequest {
@@ -114,10 +106,14 @@ fn prompt((from, to): (&str, &str), requests: &[SegmentRequest]) -> ChatRequest 
 }
 
 /// The request of a whole text, by which its tokens are estimated.
-pub(crate) fn estimate(app: &App, text: &str) -> muster_limits::Estimate {
+pub(crate) fn whole(text: &str) -> ChatRequest {
     let request = SegmentRequest { text: text.to_owned(), alignment: muster_media::segments::AlignmentUse::Unused };
-    let request = prompt(("en", "en"), &[request]);
-    let estimate = chat::estimate(app, &request.prompt_parts(), 0);
+    prompt(("en", "en"), &[request])
+}
+
+/// The tokens to reserve for a text.
+pub(crate) fn estimate(app: &App, text: &str) -> muster_limits::Estimate {
+    let estimate = chat::estimate(app, &whole(text).prompt_parts(), 0);
     // A translation is about as long as its text.
     muster_limits::Estimate { prompt: estimate.prompt, completion: estimate.prompt }
 }

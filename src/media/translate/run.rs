@@ -6,13 +6,13 @@ use std::time::Duration;
 use muster_core::{Error, Kind};
 use muster_media::marks::Glossary;
 use muster_media::segments::{FinishedSegment, SegmentError, TextOptions, Translated, Translation};
+use muster_providers::{EMBEDDED_PROVIDER, Usage};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::plan::{Leg, Plan, no_engine};
+use super::plan::{Leg, Plan, no_engine, plans};
 use super::provider::{self, Payer};
 use super::{TextRequest, Translators};
-use crate::app::App;
 use crate::config::TranslationEngine;
 
 /// Where segments go as they are finished.
@@ -57,8 +57,8 @@ pub struct Outcome {
     pub warnings: Vec<&'static str>,
     /// Segments that should be looked at: index, reasons.
     pub suspects: Vec<(usize, Vec<&'static str>)>,
-    /// Tokens, by the engine's vocabulary.
-    pub tokens: u32,
+    /// Tokens of the text and of the translation, by the engine's vocabulary.
+    pub usage: Usage,
     /// Cost in billionths of a US dollar; `None` if the price is unknown.
     pub cost_nanos: Option<u64>,
 }
@@ -74,7 +74,7 @@ impl Outcome {
             alternatives: Vec::new(),
             warnings: Vec::new(),
             suspects: Vec::new(),
-            tokens: 0,
+            usage: Usage::default(),
             cost_nanos: Some(0),
         }
     }
@@ -83,14 +83,97 @@ impl Outcome {
 /// One step that was taken.
 struct LegDone {
     translated: Translated,
-    tokens: u32,
+    usage: Usage,
     cost_nanos: Option<u64>,
     provider: String,
     model: String,
 }
 
+/// A text, and how it will be translated.
+#[derive(Debug)]
+pub struct Prepared {
+    request: TextRequest,
+    way: PreparedWay,
+}
+
+#[derive(Debug)]
+enum PreparedWay {
+    /// No engine is needed.
+    Known(Box<Outcome>),
+    /// The ways that are tried in turn.
+    Engines(Vec<Plan>),
+}
+
+impl Translators {
+    /// Finds how a text can be translated.
+    ///
+    /// # Errors
+    /// No engine translates the pair of languages (`no_engine_for_pair`).
+    pub async fn prepare(&self, request: TextRequest) -> Result<Prepared, Error> {
+        let translators = self.clone();
+        let known = tokio::task::spawn_blocking(move || {
+            let known = without_engine(&translators, &request);
+            (request, known)
+        });
+        let (request, known) = known
+            .await
+            .map_err(|_| Error::new(Kind::Unavailable, "the server is too busy to read the text: try again"))?;
+        let way = match known {
+            Some(outcome) => PreparedWay::Known(Box::new(outcome)),
+            None => PreparedWay::Engines(self.ways(&request).await?),
+        };
+        Ok(Prepared { request, way })
+    }
+
+    /// Returns the ways of the pair of languages; those of the named engine or model only, if one was named.
+    async fn ways(&self, request: &TextRequest) -> Result<Vec<Plan>, Error> {
+        use TranslationEngine::{Dictionary, Model, Neural, Rules};
+        let named = request.model.as_deref().map(|name| {
+            let engine = [Dictionary, Neural, Model, Rules].into_iter().find(|engine| engine.name() == name);
+            if name == EMBEDDED_PROVIDER { Neural } else { engine.unwrap_or(Model) }
+        });
+        let plans = plans(self, &self.live.now(), (&request.from, &request.to), named).await;
+        if plans.is_empty() { Err(no_engine(&request.from, &request.to, &[])) } else { Ok(plans) }
+    }
+
+    /// Translates a text and counts it in the metrics. Segments go out as they are finished. Dropping the future stops the
+    /// engine.
+    ///
+    /// # Errors
+    /// Each way failed (`no_engine_for_pair`), a queue is full, or the caller's budget does not allow it.
+    pub async fn run(&self, prepared: &Prepared, payer: &Payer, segments: Option<&Segments>) -> Result<Outcome, Error> {
+        let Prepared { request, way } = prepared;
+        let outcome = match way {
+            PreparedWay::Known(outcome) => {
+                if let Some(segments) = segments {
+                    // Who asked may be gone.
+                    drop(segments.send(FinishedSegment { index: 0, translation: outcome.translation.clone() }));
+                }
+                Ok(Outcome::clone(outcome))
+            }
+            PreparedWay::Engines(plans) => translate(self, payer, request, plans, segments).await,
+        };
+        let method = outcome.as_ref().map_or("none", |outcome| outcome.method);
+        let result = match &outcome {
+            Ok(outcome) if outcome.suspects.is_empty() => "translated",
+            Ok(_) => "suspect",
+            Err(_) => "failed",
+        };
+        let words = if outcome.is_ok() { request.text.split_whitespace().count() } else { 0 };
+        self.metrics.translation(method, result, words as u64);
+        outcome
+    }
+}
+
+impl Prepared {
+    /// Returns what is translated.
+    pub const fn request(&self) -> &TextRequest {
+        &self.request
+    }
+}
+
 /// Translates a text without an engine where it need not have one: into its own language, or a name of the dictionary.
-pub fn without_engine(translators: &Translators, request: &TextRequest) -> Option<Outcome> {
+fn without_engine(translators: &Translators, request: &TextRequest) -> Option<Outcome> {
     if request.from == request.to {
         let text = request.text.clone();
         return Some(Outcome {
@@ -117,8 +200,7 @@ pub fn without_engine(translators: &Translators, request: &TextRequest) -> Optio
 ///
 /// # Errors
 /// No way is there (`no_engine_for_pair`), each failed, a queue is full, or the caller's budget does not allow it.
-pub async fn translate(
-    app: &App,
+async fn translate(
     translators: &Translators,
     payer: &Payer,
     request: &TextRequest,
@@ -130,7 +212,7 @@ pub async fn translate(
         let (watched, mut finished) = tokio::sync::mpsc::unbounded_channel();
         let mut begun = false;
         let ran = {
-            let run = run(app, translators, payer, request, plan, segments.map(|_| watched));
+            let run = run(translators, payer, request, plan, segments.map(|_| watched));
             let mut run = std::pin::pin!(run);
             loop {
                 tokio::select! {
@@ -175,7 +257,6 @@ pub async fn translate(
 
 /// Goes one way.
 async fn run(
-    app: &App,
     translators: &Translators,
     payer: &Payer,
     request: &TextRequest,
@@ -190,8 +271,8 @@ async fn run(
     for (nth, leg) in plan.0.iter().enumerate() {
         let is_last = nth + 1 == plan.0.len();
         let out = segments.clone().filter(|_| is_last);
-        let done = step(app, translators, payer, request, leg, &text, out).await?;
-        outcome.tokens = outcome.tokens.saturating_add(done.tokens);
+        let done = step(translators, payer, request, leg, &text, out).await?;
+        outcome.usage = outcome.usage.and(done.usage);
         outcome.cost_nanos = outcome.cost_nanos.zip(done.cost_nanos).map(|(sum, cost)| sum.saturating_add(cost));
         for warning in done.translated.warnings {
             if !outcome.warnings.contains(&warning) {
@@ -226,7 +307,6 @@ async fn run(
 
 /// Takes one step.
 async fn step(
-    app: &App,
     translators: &Translators,
     payer: &Payer,
     request: &TextRequest,
@@ -238,16 +318,16 @@ async fn step(
         let pair = translators.neural.get(&(leg.from.clone(), leg.to.clone()));
         let pair = pair.ok_or_else(|| LegError::Failed("the model is not there".to_owned()))?;
         let translated = pair.translate(translators, text.to_owned(), request, &leg.to, segments).await?;
-        let (translated, tokens) = translated;
+        let (translated, usage) = translated;
         let model = pair.name.to_string();
-        return Ok(LegDone { translated, tokens, cost_nanos: Some(0), provider: "embedded".to_owned(), model });
+        return Ok(LegDone { translated, usage, cost_nanos: Some(0), provider: "embedded".to_owned(), model });
     }
     let none = Glossary::default();
     // Terms are given in the target's language; on the way to English there are none.
     let glossary = if leg.to == request.to { &request.glossary } else { &none };
     let options = TextOptions { format: request.format, to: &leg.to, glossary };
     let mut translation = Translation::new(text, &options, &|_| true);
-    let (mut tokens, mut cost_nanos) = (0_u32, Some(0_u64));
+    let (mut usage, mut cost_nanos) = (Usage::default(), Some(0_u64));
     let (mut provider, mut model) = ("apertium".to_owned(), "Apertium".to_owned());
     loop {
         let requests = translation.requests();
@@ -258,8 +338,8 @@ async fn step(
             translators.rules.segments(&leg.from, &leg.to, &requests).await?
         } else {
             let named = request.model.as_deref().filter(|name| *name != TranslationEngine::Model.name());
-            let reply = provider::segments(app, payer, named, (&leg.from, &leg.to), &requests).await?;
-            tokens = tokens.saturating_add(reply.tokens);
+            let reply = provider::segments(translators, payer, named, (&leg.from, &leg.to), &requests).await?;
+            usage = usage.and(reply.usage);
             cost_nanos = cost_nanos.zip(reply.cost_nanos).map(|(sum, cost)| sum.saturating_add(cost));
             (provider, model) = (reply.provider, reply.model);
             reply.replies
@@ -278,5 +358,5 @@ async fn step(
     }
     let language_of = |text: &str| translators.certain(text);
     let translated = translation.finish(Some(&language_of));
-    Ok(LegDone { translated, tokens, cost_nanos, provider, model })
+    Ok(LegDone { translated, usage, cost_nanos, provider, model })
 }

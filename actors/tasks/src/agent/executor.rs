@@ -23,9 +23,6 @@ use crate::task::{
 };
 use muster_core::{Error, Kind};
 
-/// Number of attempts after which a step that cannot run, as for want of a table, is left out where others can.
-const MAX_ATTEMPTS: u32 = 3;
-
 /// Estimated seconds of a plan's step, and of a task planned by a model, until there is a history.
 const SECONDS_A_STEP: u32 = 2;
 const SECONDS_WITH_A_MODEL: u32 = 60;
@@ -269,7 +266,7 @@ impl AgentExecutor {
         };
         match ran {
             // What other steps found, or may still find, is kept: the result says what failed.
-            Err(failed) if (failure::is_reported(&failed) || request.attempt >= MAX_ATTEMPTS) && others => {
+            Err(failed) if failure::is_given_up(&failed, request.attempt) && others => {
                 let value = encode_engine_step(origin, engine, &input_sha256, Err(failed.detail));
                 Ok(StepOutput { value, usage: Usage::default() })
             }
@@ -343,7 +340,7 @@ impl AgentExecutor {
 /// Returns the owner of the task, on whose behalf engines are called.
 fn engine_caller(view: &TaskView) -> EngineCaller {
     let payer = Some(Box::new(super::prompt::spend(view)));
-    EngineCaller { actor: view.owner.id.clone(), task: Some(view.task_id.clone()), payer, watcher: None }
+    EngineCaller { actor: view.owner.id.clone(), task: Some(view.task_id.clone()), payer, ..EngineCaller::default() }
 }
 
 /// Returns the result, if it was written after the last instruction.

@@ -36,6 +36,15 @@ pub(super) fn is_reported(error: &StepError) -> bool {
     error.retry == Retry::Never
 }
 
+/// Attempts of a step after which the task goes on without it, where it can.
+const MAX_ATTEMPTS: u32 = 3;
+
+/// Returns whether a failed step, of which this was the attempt, is given up: another attempt is of no use, or there were
+/// enough.
+pub(super) fn is_given_up(error: &StepError, attempt: u32) -> bool {
+    is_reported(error) || attempt >= MAX_ATTEMPTS
+}
+
 /// Converts a provider's error.
 pub(super) fn provider(error: Error, usage: Usage) -> StepError {
     let (code, retry) = match error.kind {

@@ -7,19 +7,18 @@ use serde_json::Value;
 
 use super::agents::Agent;
 use super::answer::collect_answer;
+use super::failure::is_given_up;
 use super::fill::by_model;
 use super::history::{FilledStep, HistoryStep};
 use super::models::Models;
 use super::prompt::{ModelPrompt, cut, gateway_request};
 use super::steer::{SteeredParams, shown};
-use crate::task::{Level, Retry, StepError, StepOutput, StepRequest, StepSink, TaskView, Usage};
+use crate::task::{Level, StepError, StepOutput, StepRequest, StepSink, TaskView, Usage};
 
 /// Maximum tokens of an answer.
 const MAX_TOKENS: u32 = 512;
-/// Number of attempts after which the task waits for the params.
-const MAX_ATTEMPTS: u32 = 3;
 /// Length of a value in the log, in bytes.
-const MAX_LOGGED: usize = 200;
+const MAX_LOGGED: usize = 2_000;
 
 /// Whether a model has yet to look for the params that are missing: once after each instruction.
 pub(super) fn is_due(agent: &Agent, view: &TaskView, past: &[HistoryStep<'_>], steered: &SteeredParams) -> bool {
@@ -64,7 +63,7 @@ pub(super) async fn fill(
                 let said = cut(&Value::from(values.clone()).to_string(), MAX_LOGGED);
                 sink.log(Level::Info, &format!("{} found {said}", answer.model_id));
             }
-            Err(failed) if failed.retry != Retry::Never && step.attempt < MAX_ATTEMPTS => return Err(failed),
+            Err(failed) if !is_given_up(&failed, step.attempt) => return Err(failed),
             Err(failed) => {
                 usage = failed.usage;
                 sink.log(Level::Warn, &format!("no model looked for the params: {}", failed.detail));

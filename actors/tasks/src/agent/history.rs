@@ -107,7 +107,7 @@ fn unreadable(index: u32) -> StepError {
 
 /// Returns a step in which a model looked for params.
 pub(super) fn filled(output: &Value) -> Option<FilledStep> {
-    (output.get("did")? == "filled").then(|| FilledStep::deserialize(output).ok())?
+    if output.get("did")? == "filled" { FilledStep::deserialize(output).ok() } else { None }
 }
 
 #[derive(Deserialize)]

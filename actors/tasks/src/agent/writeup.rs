@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::agents::Agent;
 use super::answer::collect_answer;
 use super::executor::AgentOptions;
+use super::failure::is_given_up;
 use super::ground::{Facts, check};
 use super::history::{HistoryStep, encode_result_step};
 use super::material::Material;
@@ -15,12 +16,10 @@ use super::models::Models;
 use super::prompt::{COMMON_RULES, ModelPrompt, cut, gateway_request, task};
 use super::render;
 use super::steer::SteeredParams;
-use crate::task::{Level, Retry, StepError, StepOutput, StepRequest, StepSink, Usage};
+use crate::task::{Level, StepError, StepOutput, StepRequest, StepSink, Usage};
 
 /// Maximum number of drafts: prose that fails its check is written once more.
 const DRAFTS: usize = 2;
-/// Number of attempts of the step after which the sections are used, since all outputs are available.
-const MAX_ATTEMPTS: u32 = 3;
 /// Maximum number of reasons for a rejection that are reported to the model.
 const MAX_REASONS: usize = 12;
 
@@ -108,7 +107,7 @@ async fn prose(
 /// Handles an unavailable model: it is retried for a while, then the sections are used.
 fn without_model(failed: StepError, mut usage: Usage, attempt: u32) -> Result<Written, StepError> {
     add(&mut usage, failed.usage);
-    if failed.retry != Retry::Never && attempt < MAX_ATTEMPTS {
+    if !is_given_up(&failed, attempt) {
         return Err(StepError { usage, ..failed });
     }
     let warning = format!("no model wrote the result, which consists of the sections: {}", failed.detail);

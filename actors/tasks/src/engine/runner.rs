@@ -59,10 +59,12 @@ pub struct EngineCaller {
     pub payer: Option<Box<Spend>>,
     /// As whom it sees tasks; `None` for a caller that may see none.
     pub watcher: Option<By>,
+    /// As whom it reads memory; `None` for a caller that may read none.
+    pub reader: Option<By>,
 }
 
 impl EngineCaller {
-    /// Creates the caller for a principal, without a task, that may use neither models nor tasks.
+    /// Creates the caller for a principal, without a task, that may use no models, tasks and memory.
     pub fn of(by: &By) -> Self {
         Self { actor: by.id().to_owned(), ..Self::default() }
     }

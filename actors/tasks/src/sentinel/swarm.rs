@@ -218,7 +218,7 @@ impl Sentinels {
     ) -> impl Future<Output = Ended> + use<> {
         let (engines, turns, principal) = (Arc::clone(&self.engines), self.turns.clone(), Arc::clone(principal));
         // Sentinels need neither models nor tasks.
-        let caller = EngineCaller { payer: None, watcher: None, ..caller.clone() };
+        let caller = EngineCaller { payer: None, watcher: None, reader: None, ..caller.clone() };
         async move {
             let _turn = turns.take(&principal).await;
             let begun = Instant::now();

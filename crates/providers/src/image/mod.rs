@@ -140,11 +140,7 @@ impl Billed {
         let usage = match (self.usage, other.usage) {
             _ if self.images == 0 => other.usage,
             _ if other.images == 0 => self.usage,
-            (Some(one), Some(other)) => Some(Usage {
-                prompt_tokens: one.prompt_tokens.saturating_add(other.prompt_tokens),
-                completion_tokens: one.completion_tokens.saturating_add(other.completion_tokens),
-                estimated: one.estimated || other.estimated,
-            }),
+            (Some(one), Some(other)) => Some(one.and(other)),
             _ => None,
         };
         Self { usage, images: self.images.saturating_add(other.images) }

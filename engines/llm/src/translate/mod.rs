@@ -1,4 +1,7 @@
-//! q165: translation by names and a glossary.
+//! q165: translation by the engines of the server, else by names and a glossary.
+
+mod chrf;
+mod model;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -35,13 +38,14 @@ pub struct Output {
     method: Method,
     coverage: f64,
     untranslated: Vec<String>,
-    /// Absent: no model is called here.
+    /// chrF2 of the translation back into the language of the text; absent where no model translated.
     back_check: Option<f64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Words)]
 #[wire(case = "kebab")]
 enum Method {
+    Model,
     PhraseTable,
     Glossary,
     Identity,
@@ -70,10 +74,11 @@ pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
         context.languages().dictionary().map_err(|absent| context.warn(format!("names_absent: {absent}"))).ok();
     let glossary = input.glossary.iter().map(|(term, word)| (fold(term), word.clone())).collect();
     let work = Matcher { dictionary, glossary, from: &from, to: &input.to }.translate(&input.text);
-    if input.use_model && work.coverage() < 1.0 {
-        context.warn(
-            "no_model: this engine translates names and glossary terms only; POST /api/translate translates free text",
-        );
+    if input.use_model
+        && work.coverage() < 1.0
+        && let Some(output) = model::translate(&input, &from, context)?
+    {
+        return Ok(output);
     }
     let method = if work.names == 0 && work.terms > 0 { Method::Glossary } else { Method::PhraseTable };
     let coverage = work.coverage();
@@ -106,6 +111,10 @@ fn source(text: &str, context: &Context) -> Result<String, Failure> {
         .map_err(|error| Failure::NoModel { id: "languages".to_owned(), why: error.to_string() })?;
     let found = detection.determined().map(|guess| guess.language.code.clone());
     found.ok_or_else(|| Failure::invalid(&["from"], "could not be detected: name the language of the text"))
+}
+
+fn is_word(part: &&str) -> bool {
+    part.chars().any(char::is_alphabetic)
 }
 
 fn fold(text: &str) -> String {
@@ -142,7 +151,6 @@ impl Work {
 
 impl Matcher<'_> {
     fn translate(&self, text: &str) -> Work {
-        let is_word = |part: &&str| part.chars().any(char::is_alphabetic);
         let words: Vec<(usize, usize)> = text
             .split_word_bound_indices()
             .filter(|(_, part)| is_word(part))

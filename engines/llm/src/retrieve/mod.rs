@@ -1,5 +1,7 @@
 //! q157: hybrid retrieval.
 
+mod memory;
+
 use std::collections::{BTreeMap, HashMap};
 
 use muster_retrieval::{
@@ -54,6 +56,15 @@ enum Mode {
 pub struct Output {
     hits: Vec<Hit>,
     total: usize,
+    /// The texts of the hits; absent of documents that the caller sent.
+    entries: Option<Vec<Entry>>,
+}
+
+#[derive(Output)]
+struct Entry {
+    id: String,
+    text: String,
+    time: Timestamp,
 }
 
 #[derive(Output)]
@@ -68,8 +79,7 @@ struct Hit {
 
 pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
     if input.source == Source::Memory {
-        let message = "is inline only: this engine is pure; POST /api/memory/search searches the memory";
-        return Err(Failure::invalid(&["source"], message));
+        return memory::search(&input, context);
     }
     let documents = input.documents.as_deref().unwrap_or_default();
     check(&input, documents)?;
@@ -108,7 +118,7 @@ pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
             rank: rank + 1,
         })
     };
-    Ok(Output { hits: order.into_iter().take(input.top).enumerate().filter_map(hit).collect(), total })
+    Ok(Output { hits: order.into_iter().take(input.top).enumerate().filter_map(hit).collect(), total, entries: None })
 }
 
 fn check(input: &Input, documents: &[Document]) -> Result<(), Failure> {
