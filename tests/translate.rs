@@ -25,7 +25,7 @@ fn bare() -> Muster {
 }
 
 /// The folder of fetched models; `None`, after a line that says what is skipped, without this file.
-fn fetched(file: &str) -> Option<PathBuf> {
+pub fn fetched(file: &str) -> Option<PathBuf> {
     let own = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("models-cache");
     let folder = std::env::var("MUSTER_MODELS_DIR").map_or_else(|_| own(), PathBuf::from);
     let there = folder.join(file).is_file();

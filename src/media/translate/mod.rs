@@ -20,7 +20,7 @@ use muster_models::MediaManifest;
 pub use plan::{Way, ways};
 pub use provider::Payer;
 pub(crate) use provider::{estimate, whole};
-pub use run::{Outcome, Prepared};
+pub use run::Outcome;
 
 use crate::config::{Config, TranslationEngine};
 use crate::live::LiveReader;

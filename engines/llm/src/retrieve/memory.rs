@@ -1,6 +1,5 @@
 //! Entries of the caller's memory, as the memory's own search ranks them.
 
-use jiff::Timestamp;
 use serde::Deserialize;
 
 use muster_engine::prelude::*;
@@ -22,7 +21,7 @@ struct Found {
 struct FoundEntry {
     id: String,
     text: String,
-    time: Timestamp,
+    time: String,
     score: f64,
     bm25: f64,
     cosine: f64,

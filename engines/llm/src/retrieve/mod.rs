@@ -64,7 +64,7 @@ pub struct Output {
 struct Entry {
     id: String,
     text: String,
-    time: Timestamp,
+    time: String,
 }
 
 #[derive(Output)]

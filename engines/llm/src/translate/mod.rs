@@ -70,8 +70,8 @@ pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
             back_check: None,
         });
     }
-    let dictionary =
-        context.languages().dictionary().map_err(|absent| context.warn(format!("names_absent: {absent}"))).ok();
+    let names = context.languages().dictionary();
+    let dictionary = names.as_ref().ok().copied();
     let glossary = input.glossary.iter().map(|(term, word)| (fold(term), word.clone())).collect();
     let work = Matcher { dictionary, glossary, from: &from, to: &input.to }.translate(&input.text);
     if input.use_model
@@ -79,6 +79,9 @@ pub fn run(input: Input, context: &Context) -> Result<Output, Failure> {
         && let Some(output) = model::translate(&input, &from, context)?
     {
         return Ok(output);
+    }
+    if let Err(absent) = names {
+        context.warn(format!("names_absent: {absent}"));
     }
     let method = if work.names == 0 && work.terms > 0 { Method::Glossary } else { Method::PhraseTable };
     let coverage = work.coverage();
