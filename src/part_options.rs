@@ -9,7 +9,7 @@ use muster_identity::IdentityOptions;
 use muster_models::{EmbedOptions, ModelOptions, Selection};
 use muster_store::{Options as StoreOptions, StoreHandle};
 
-use crate::config::Config;
+use crate::config::{Config, EmbeddingModel};
 
 /// Returns the options of the embedded model.
 pub fn model_options(config: &Config) -> ModelOptions {
@@ -38,6 +38,7 @@ pub(crate) fn embed_options(config: &Config) -> EmbedOptions {
     let embeddings = &config.embeddings;
     let options = EmbedOptions::default();
     EmbedOptions {
+        enabled: embeddings.model == EmbeddingModel::Minilm,
         cache_dir: config.llm.cache.clone(),
         threads: if embeddings.threads > 0 { embeddings.threads } else { options.threads },
         queue: embeddings.queue,

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use actix_web::dev::ServerHandle;
 use actix_web::web::Data;
 use muster::app::{App, InitialCredentials};
-use muster::config::{self, Source};
+use muster::config::{self, EmbeddingModel, Source};
 use muster::server::Server;
 use muster_core::supervise::Tree;
 use muster_identity::keys::Token;
@@ -169,6 +169,10 @@ fn parse(settings: &str) -> config::Config {
     }
     if !settings.contains("[llm]") {
         config.llm.model = "none".to_owned();
+    }
+    // Reading it is a fifth of a start.
+    if !settings.contains("[llm]") && !settings.contains("[embeddings]") {
+        config.embeddings.model = EmbeddingModel::None;
     }
     config
 }

@@ -14,6 +14,8 @@ use crate::manifest::{FileRole, Manifest};
 /// ModelOptions of the embedding model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmbedOptions {
+    /// Whether the model is used; else it is as if it were absent.
+    pub enabled: bool,
     /// Folder of the model files.
     pub cache_dir: PathBuf,
     /// Number of compute threads, at least 1; each computes its own batches.
@@ -25,6 +27,7 @@ pub struct EmbedOptions {
 impl Default for EmbedOptions {
     fn default() -> Self {
         Self {
+            enabled: true,
             cache_dir: PathBuf::from("models-cache"),
             threads: available_parallelism().map_or(1, usize::from),
             queue: 4096,

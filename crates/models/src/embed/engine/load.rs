@@ -75,6 +75,10 @@ fn marks(entry: &EmbeddingEntry, folder: &Path) -> Option<Vec<FileMark>> {
 
 /// Verifies and loads the files and reports progress.
 pub(super) fn load(shared: &Shared) -> Result<Model, LoadError> {
+    if !shared.options.enabled {
+        let mend = "the embedding model is switched off: set model = \"minilm\" in [embeddings]".to_owned();
+        return Err(LoadError::Wrong(ModelStatus::Absent { mend }));
+    }
     let failed = |why: String, mend: String| LoadError::Wrong(ModelStatus::Failed { why, mend });
     let fault_of_build = || "this is a fault of the build: report it".to_owned();
     let entry = Manifest::embedding_entry().map_err(|error| failed(error.to_string(), fault_of_build()))?;
