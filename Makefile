@@ -200,7 +200,7 @@ test-node: built ## test with the official OpenAI client for Node (after test-ru
 
 .PHONY: test-api
 test-api: built ## test the API descriptions: valid, correct for generated calls, usable by generated clients (after test-rust)
-	@$(PYTEST) tests/api
+	@$(PYTEST) --numprocesses 2 --maxschedchunk 1 tests/api
 
 # Packages that the oracles need, apart from those of the tests.
 ORACLES := .venv-oracles

@@ -104,3 +104,16 @@ async fn the_embedded_model_ranks_similar_texts() {
     let tokens = client.post("/v1/embeddings", &json!({ "model": "muster-embed", "input": [1, 2] })).await;
     assert_eq!((tokens.status, &tokens.json()["error"]["code"]), (400, &json!("unsupported_value")));
 }
+
+#[tokio::test]
+async fn without_the_embedding_model_memory_is_searched_by_words_and_everything_says_so() {
+    let muster = Muster::start("[embeddings]\nmodel = \"none\"\n");
+    let client = muster.client();
+    let refused = client.post("/v1/embeddings", &json!({ "model": "muster-embed", "input": "hi" })).await;
+    assert_eq!(refused.status, 503, "{}", refused.text);
+    assert!(refused.text.contains("switched off"), "{}", refused.text);
+    let stored = client.post("/api/memory/store", &json!({ "key": "a", "value": "Two pumps are at the depot." })).await;
+    assert!(stored.status < 300, "{}", stored.text);
+    let found = client.get("/api/memory/search?q=pumps").await.json();
+    assert_eq!((&found["mode"], &found["total"]), (&json!("text"), &json!(1)), "{found}");
+}

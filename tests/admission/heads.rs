@@ -1,5 +1,6 @@
 //! Requests are judged by their head: whoever is refused does not send a body.
 
+use futures::future::join_all;
 use serde_json::json;
 
 use super::raw::{JSON, Raw, Route, credential, key_with, routes};
@@ -110,7 +111,7 @@ async fn tokens_of_a_body_that_comes_after_its_head_are_reserved_once() {
 async fn what_the_head_shows_to_be_wrong_is_refused_before_the_body_is_sent() {
     let upstream = upstream();
     let muster = Muster::start(&upstream.provider("one", "alpha"));
-    for route in routes("alpha") {
+    join_all(routes("alpha").into_iter().map(async |route| {
         let key = credential(&muster, &route, KEY).await;
         let images = route.path.starts_with("/v1/") || route.path == "/api/llm/chat";
         let most = if images { 24 << 20 } else { 1 << 20 };
@@ -126,7 +127,8 @@ async fn what_the_head_shows_to_be_wrong_is_refused_before_the_body_is_sent() {
             }
             raw.closed().await;
         }
-    }
+    }))
+    .await;
     // Credentials are short, and come from clients that nobody knows.
     for path in ["/api/v1/auth/login", "/api/v1/auth/refresh", "/api/v1/auth/cli/login", "/api/v1/auth/service/login"] {
         let mut raw = Raw::open(&muster).await;

@@ -43,16 +43,17 @@ async fn two_hundred_clients_that_stop_are_answered_and_disconnected() {
 async fn a_client_that_stops_is_answered_in_every_dialect() {
     let upstream = Upstream::start(UpstreamAction::Answer(&["hello"]));
     let muster = Muster::start(&(upstream.provider("one", "alpha") + SETTINGS));
-    for route in routes("alpha") {
+    let lengths = ["Content-Length: 1000\r\n", "Transfer-Encoding: chunked\r\n"];
+    let stopping = routes("alpha").into_iter().flat_map(|route| lengths.map(|length| (route.clone(), length)));
+    join_all(stopping.map(async |(route, length)| {
         let key = credential(&muster, &route, KEY).await;
-        for length in ["Content-Length: 1000\r\n", "Transfer-Encoding: chunked\r\n"] {
-            let mut raw = Raw::open(&muster).await;
-            raw.head("POST", &route.path, &key, &format!("{JSON}{length}")).await;
-            let late = raw.response().await;
-            assert_eq!(late.status, 408, "{}: {}", route.path, late.text);
-            raw.closed().await;
-        }
-    }
+        let mut raw = Raw::open(&muster).await;
+        raw.head("POST", &route.path, &key, &format!("{JSON}{length}")).await;
+        let late = raw.response().await;
+        assert_eq!(late.status, 408, "{}: {}", route.path, late.text);
+        raw.closed().await;
+    }))
+    .await;
     let token = admin_token(&muster).await;
     let mut raw = Raw::open(&muster).await;
     let xml = "Content-Type: application/cap+xml\r\nContent-Length: 1000\r\n";

@@ -4,13 +4,10 @@ use muster_medical::base::Base;
 
 /// Waits until health shows a state of the module; returns why it has it.
 async fn shows(muster: &Muster, status: &str) -> String {
-    loop {
-        let health = muster.client().get("/api/health").await.json();
-        if health["module_statuses"]["medical-knowledge"] == status {
-            return health["problems"]["medical-knowledge"].as_str().unwrap_or_default().to_owned();
-        }
-        tokio::task::yield_now().await;
-    }
+    let mut health = muster.app.health.changes();
+    let shown = health.wait_for(|report| report.modules["medical-knowledge"].status.name() == status);
+    let report = shown.await.unwrap();
+    report.modules["medical-knowledge"].why.clone().unwrap_or_default()
 }
 
 fn planted(change: impl FnOnce(&mut Base)) -> Knowledge {
