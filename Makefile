@@ -138,6 +138,12 @@ bench-media-http: setup-build models ## benchmark vision, images and translation
 eval-medical: setup-build ## score the medical knowledge base on the open cases and vignettes in ../shared
 	@cargo test --quiet $(LOCKED) --release --package muster-medical --test evaluation --test scores --lib -- --nocapture
 
+.PHONY: eval-fill
+eval-fill: setup-build ## measure how often params are found in instructions in prose, by the rules and by MODEL=standard
+	@$(PYTHON) scripts/fetch_models.py $(if $(filter auto,$(MODEL)),standard,$(MODEL)) --dir models-cache
+	@cargo build --release --quiet $(LOCKED) --bin muster
+	@$(PYTHON) benches/agents/fill.py --muster "$(TARGET)/release/muster" --size $(if $(filter auto,$(MODEL)),standard,$(MODEL)) $(BENCH_ARGS)
+
 .PHONY: bench-peers
 bench-peers: setup-build ## benchmark the gateway beside LiteLLM, Portkey and the vLLM router, which it installs
 	@cargo build --release --quiet $(LOCKED) --bin muster --example bare_relay

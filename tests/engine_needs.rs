@@ -108,7 +108,7 @@ async fn memory_is_searched_as_its_own_search_does_and_only_ones_own() {
     assert_eq!(ran.status, 200, "{}", ran.text);
     let output = ran.json()["output"].clone();
     let direct = client.get("/api/memory/search?q=pumps%20depot&mode=text").await.json();
-    assert_eq!((&output["total"], &output["hits"][0]["id"]), (&json!(1), &direct["results"][0]["id"]), "{output}");
+    assert_eq!((&output["total"], &output["hits"][0]["id"]), (&json!(1), &direct["results"][0]["key"]), "{output}");
     // The search's is in single precision.
     let score = |hit: &Value| hit["score"].as_f64().unwrap();
     assert!((score(&output["hits"][0]) - score(&direct["results"][0])).abs() < 1e-6, "{output} {direct}");

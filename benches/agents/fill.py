@@ -53,7 +53,7 @@ def found(url, text):
     else:
         raise SystemExit(f"{text['task']}: still {task['status']}")
     params = dict(task["params"])
-    for line in call(f"{url}/api/v1/tasks/{begun}/logs")["logs"]:
+    for line in call(f"{url}/api/v1/tasks/{begun}/events")["logs"]:
         match = FOUND.search(line["text"])
         if match:
             params.update({one["param"]: one["value"] for one in json.loads(match.group(1))})

@@ -3,13 +3,15 @@
 use muster_core::page::PageParams;
 use muster_core::{Error, Kind};
 use muster_identity::By;
-use muster_memory::{EntryRecord, FoundEntry, IndexHealth, ListParams, Mode, Query, SearchParams};
+use muster_memory::{DEFAULT_NAMESPACE, EntryRecord, FoundEntry, IndexHealth, ListParams, Mode, Query, SearchParams};
 use muster_tasks::engine::Provided;
 use muster_tasks::task::Usage;
 use serde_json::{Value, json};
 
 use super::EffectParts;
 
+/// Bytes that are shown of an entry in which no word was found.
+const MAX_BEGINNING: usize = 200;
 /// Bytes of all texts of an answer.
 const MAX_BYTES: usize = 2_000_000;
 
@@ -67,13 +69,21 @@ impl EffectParts {
     }
 }
 
+/// The first bytes of a text, at a boundary of characters.
+fn beginning(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(MAX_BEGINNING)).unwrap_or(text)
+}
+
 /// An entry, with its scores where it was searched for.
 fn row(entry: &EntryRecord, found: Option<&FoundEntry>) -> Value {
     let highlights = found.map(|found| found.highlights.as_slice()).unwrap_or_default();
     let highlight = highlights.iter().map(|part| part.snippet.trim()).collect::<Vec<_>>().join(" … ");
     let hit = found.map(|found| &found.hit);
+    // The key is what people know; the route of an entry finds both.
+    let id = if entry.namespace() == DEFAULT_NAMESPACE { json!(entry.key()) } else { json!(entry.id) };
+    let highlight = if highlight.is_empty() { beginning(&entry.value) } else { &highlight };
     json!({
-        "id": entry.id, "text": entry.value, "time": entry.stored_at.rfc3339(), "highlight": highlight,
+        "id": id, "text": entry.value, "time": entry.stored_at.rfc3339(), "highlight": highlight,
         "score": hit.map_or(0.0, |hit| hit.score), "bm25": hit.and_then(|hit| hit.text).unwrap_or_default(),
         "cosine": hit.and_then(|hit| hit.semantic).unwrap_or_default(),
     })

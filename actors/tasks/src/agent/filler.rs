@@ -54,11 +54,14 @@ pub(super) async fn fill(
             request_id: step.key.to_string(),
         };
         let mut request = gateway_request(view, prompt);
-        Arc::make_mut(&mut request.request).format = ResponseFormat::answer(by_model::schema(&wanted));
+        let chat = Arc::make_mut(&mut request.request);
+        chat.format = ResponseFormat::answer(by_model::schema(&wanted));
+        // The same instruction has the same params, as far as the model does so.
+        chat.sampling.temperature = Some(0.0);
         match collect_answer(&*models, request, sink).await {
             Ok(answer) => {
                 usage = answer.usage;
-                let found = by_model::read(&wanted, &answer.text, &text);
+                let found = by_model::read(&agent.parameters, &wanted, &answer.text, &text);
                 values = found.iter().map(|filled| shown(filled, &text)).collect();
                 let said = cut(&Value::from(values.clone()).to_string(), MAX_LOGGED);
                 sink.log(Level::Info, &format!("{} found {said}", answer.model_id));

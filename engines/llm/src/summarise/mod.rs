@@ -19,6 +19,8 @@ const MAX_BYTES: usize = 1_000_000;
 const MAX_SENTENCES: usize = 3_000;
 /// Weight of the begin of a text: how much more the first sentence counts.
 const POSITION: f64 = 0.2;
+/// Weight of a row of a table, which is data and no statement.
+const ROW: f64 = 0.1;
 /// Words that are no stop words from which a sentence counts in full.
 const FULL: f64 = 5.0;
 /// Share of rank against novelty when sentences are chosen (Carbonell & Goldstein 1998).
@@ -108,6 +110,11 @@ fn split(texts: &[String]) -> Vec<Sentence<'_>> {
         .collect()
 }
 
+/// Whether a text is a row of a Markdown table.
+fn is_row(text: &str) -> bool {
+    text.trim_start().starts_with('|') || text.trim_end().ends_with('|')
+}
+
 /// The sentences of the summary in the order of the texts.
 fn extract(all: &[Sentence<'_>], count: usize, query: Option<&str>, cx: &Context) -> Vec<Chosen> {
     let language = |text: &str| detect(text, Language::English);
@@ -140,7 +147,8 @@ fn extract(all: &[Sentence<'_>], count: usize, query: Option<&str>, cx: &Context
             let position = 1.0 + POSITION / (1.0 + sentence.index as f64);
             // A fragment of few words says little, however central it is.
             let content = (terms.len() as f64 / FULL).min(1.0);
-            rank / most * position / (1.0 + POSITION) * content
+            let prose = if is_row(sentence.text) { ROW } else { 1.0 };
+            rank / most * position / (1.0 + POSITION) * content * prose
         })
         .collect();
     let mut chosen = choose(&scores, &weighed, count);

@@ -4,17 +4,19 @@
 use std::ops::Range;
 
 use muster_engines::grammar::{Prim, Type};
-use muster_kernel_words::quantities::{self, Quantity};
+use muster_kernel_words::quantities::{self, Dimension, Quantity};
 use serde_json::{Map, Value, json};
 
 use super::rules::{convert, number_value};
-use super::{Filled, MAX_TEXT};
+use super::{Filled, MAX_TEXT, labels};
 use crate::agent::parameter::{Parameter, problems_of};
 
 /// Longest text that a model is given, in bytes.
 const MAX_PROMPT: usize = 16 * 1024;
 /// Longest text that is taken, in bytes.
 const MAX_VALUE: usize = 400;
+/// What may stand between the name of a parameter and its number.
+const LINKS: &[&str] = &["", "of", "is", "was", "at", "are", "were"];
 
 /// Returns the params among the missing ones that a model may find: numbers, words of an enum and texts.
 pub(in crate::agent) fn scalars<'a>(parameters: &'a [Parameter], missing: &[String]) -> Vec<&'a Parameter> {
@@ -58,18 +60,21 @@ pub(in crate::agent) fn schema(wanted: &[&Parameter]) -> Value {
     json!({ "type": "object", "properties": properties, "required": names, "additionalProperties": false })
 }
 
-/// Returns the values of an answer that stand in the text and are valid.
-pub(in crate::agent) fn read(wanted: &[&Parameter], answer: &str, text: &str) -> Vec<Filled> {
+/// Returns the values of an answer that stand in the text and are valid. `parameters` are all of the agent: a number that
+/// the text gives to another one is not taken.
+pub(in crate::agent) fn read(parameters: &[Parameter], wanted: &[&Parameter], answer: &str, text: &str) -> Vec<Filled> {
     let Ok(Value::Object(answer)) = serde_json::from_str(answer.trim()) else { return Vec::new() };
     if text.len() > MAX_TEXT {
         return Vec::new();
     }
-    let quantities = quantities::quantities(text);
+    let (quantities, plain) = (quantities::quantities(text), labels::plain(text));
+    let of_another = |parameter: &Parameter, place: usize| is_of_another(parameter, parameters, &plain, place);
     let mut found: Vec<Filled> = Vec::new();
     for parameter in wanted {
         let grounded = match (answer.get(&parameter.name), &parameter.kind) {
             (Some(Value::Number(number)), Type::Prim(Prim::Number | Prim::Integer)) => {
-                number.as_f64().and_then(|number| quantity(parameter, number, &quantities))
+                let grounded = number.as_f64().and_then(|number| quantity(parameter, number, &quantities));
+                grounded.filter(|(_, span)| !of_another(parameter, span.start))
             }
             (Some(Value::String(word)), Type::Enum(_)) => {
                 place(&word.replace(['_', '-'], " "), text).map(|span| (json!(word), span))
@@ -93,7 +98,7 @@ pub(in crate::agent) fn read(wanted: &[&Parameter], answer: &str, text: &str) ->
 /// neither is one that stands in the text twice with other meanings.
 fn quantity(parameter: &Parameter, number: f64, quantities: &[Quantity]) -> Option<(Value, Range<usize>)> {
     let equal = |a: f64| (a - number).abs() <= 1e-9 * number.abs().max(1.0);
-    let mut fitting = quantities.iter().filter_map(|quantity| {
+    let mut fitting = quantities.iter().filter(|quantity| has_unit(parameter, quantity)).filter_map(|quantity| {
         let value = convert(parameter, quantity, None, true)?;
         (equal(quantity.value) || equal(value)).then_some((value, quantity.start..quantity.end))
     });
@@ -102,6 +107,27 @@ fn quantity(parameter: &Parameter, number: f64, quantities: &[Quantity]) -> Opti
         return None;
     }
     Some((number_value(&parameter.kind, value)?, span))
+}
+
+/// Whether a unit is written where one must be: lengths, areas and the like are never given without, and a bare number
+/// is then one of people, of floors, of anything.
+fn has_unit(parameter: &Parameter, quantity: &Quantity) -> bool {
+    use Dimension::{Area, Flow, Length, Mass, RainRate, Speed, Volume};
+    let measured = quantities::unit(&parameter.unit)
+        .is_some_and(|unit| matches!(unit.dimension, Area | Flow | Length | Mass | RainRate | Speed | Volume));
+    !measured || quantity.unit.is_some()
+}
+
+/// Whether the text names another parameter right before a place, and not this one: "RR 18" is no heart rate.
+fn is_of_another(parameter: &Parameter, parameters: &[Parameter], plain_text: &str, place: usize) -> bool {
+    let all: Vec<&Parameter> = parameters.iter().collect();
+    let names = |parameter: &Parameter| {
+        labels::places(plain_text, parameter, &all).iter().any(|label| {
+            let between = plain_text.get(label.span.end..place);
+            between.is_some_and(|between| LINKS.contains(&between.trim_matches([' ', ':', '=', ','])))
+        })
+    };
+    !names(parameter) && parameters.iter().any(|other| other.name != parameter.name && names(other))
 }
 
 /// Finds words in a text, whatever their case and what is between them.
@@ -144,6 +170,7 @@ mod tests {
         vec![
             unit("wind_speed:number:required", "m/s"),
             unit("people:integer:required", ""),
+            unit("crew:integer:required", ""),
             unit("mode:enum(search|rescue_boat):required", ""),
             unit("place:string:required", ""),
             unit("rows:array<number>:required", ""),
@@ -154,7 +181,10 @@ mod tests {
         let parameters = parameters();
         let names: Vec<String> = parameters.iter().map(|parameter| parameter.name.clone()).collect();
         let wanted = scalars(&parameters, &names);
-        read(&wanted, &answer.to_string(), text).into_iter().map(|filled| (filled.param, filled.value)).collect()
+        read(&parameters, &wanted, &answer.to_string(), text)
+            .into_iter()
+            .map(|filled| (filled.param, filled.value))
+            .collect()
     }
 
     #[test]
@@ -202,6 +232,11 @@ mod tests {
         ] {
             assert_eq!(found(answer.clone(), text), [], "{answer}");
         }
+        // A speed has a unit, and a number that another parameter is named for is not taken.
+        assert_eq!(found(json!({ "wind_speed": 36 }), "They were 36 in two boats."), []);
+        assert_eq!(found(json!({ "wind_speed": 36 }), "A wind speed of 36 km/h.").len(), 1);
+        assert_eq!(found(json!({ "crew": 36 }), "They sent people: 36."), []);
+        assert_eq!(found(json!({ "crew": 36 }), "They sent 36.").len(), 1);
         // One number is not two values.
         assert_eq!(found(json!({ "people": 12, "place": "12" }), text).len(), 1);
     }
