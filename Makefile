@@ -173,10 +173,13 @@ test: setup models-small ## run everything that CI runs, with a summary at the e
 	printf '\n== summary\n%sparts: %d passed, %d failed\n' "$$summary" "$$passed" "$$failed"; \
 	test "$$failed" -eq 0
 
+# Some tests wait for most of their time: one more than there are cores.
+TEST_THREADS := $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) + 1 )))
+
 .PHONY: test-rust
 test-rust: setup models-small ## run the Rust tests and documentation examples
 	@if cargo nextest --version >/dev/null 2>&1; then \
-	    cargo nextest run --workspace $(LOCKED) && cargo test --doc --workspace --quiet $(LOCKED); \
+	    cargo nextest run --workspace $(LOCKED) --test-threads $(TEST_THREADS) && cargo test --doc --workspace --quiet $(LOCKED); \
 	else \
 	    cargo test --workspace $(LOCKED); \
 	fi
