@@ -10,7 +10,7 @@ pub mod registry;
 pub mod vector;
 
 pub use muster_engine::{
-    Answer, Answered, ChatMessage, Context, Cost, DataSource, Engine, Explained, Failure, Family, LanguageData, Nature,
-    Need, NoAnswer, Problem, ProblemKind, Progress, Step, context, grammar, sample, stack,
+    Answer, Answered, ChatMessage, Context, Cost, DataSource, Engine, Explained, Failure, Family, LanguageData,
+    MemoryRanking, Nature, Need, NoAnswer, Problem, ProblemKind, Progress, Step, context, grammar, sample, stack,
 };
 pub use registry::{all, by_id, by_number, search};

@@ -2,6 +2,7 @@
 
 use muster_core::page::PageParams;
 use muster_core::{Error, Kind};
+use muster_engines::MemoryRanking;
 use muster_identity::By;
 use muster_memory::{DEFAULT_NAMESPACE, EntryRecord, FoundEntry, IndexHealth, ListParams, Mode, Query, SearchParams};
 use muster_tasks::engine::Provided;
@@ -23,7 +24,7 @@ impl EffectParts {
     pub(super) async fn remembered(
         &self,
         query: &str,
-        mode: &str,
+        ranking: MemoryRanking,
         top: usize,
         reader: Option<By>,
     ) -> Result<Provided, Error> {
@@ -36,10 +37,10 @@ impl EffectParts {
             let rows = page.items.iter().map(|entry| row(entry, None)).collect::<Vec<_>>();
             (rows, total, Vec::new())
         } else {
-            let mode = match mode {
-                "lexical" => Mode::Text,
-                "vector" => Mode::Semantic,
-                _ => Mode::Hybrid,
+            let mode = match ranking {
+                MemoryRanking::Hybrid => Mode::Hybrid,
+                MemoryRanking::Lexical => Mode::Text,
+                MemoryRanking::Vector => Mode::Semantic,
             };
             let query = Query { text: query.into(), mode, limit: top, ..Query::default() };
             let params = SearchParams { query, ..SearchParams::default() };

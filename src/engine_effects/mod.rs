@@ -87,8 +87,8 @@ impl EffectParts {
             // Nothing replaces the gateway: its error is that of the call.
             Need::Gateway { request } => return self.gateway(&request, caller).await,
             // Nor the memory: nothing read is not nothing found.
-            Need::Memory { query, mode, top } => {
-                return self.remembered(&query, &mode, top, self.reader(&caller)).await;
+            Need::Memory { query, ranking, top } => {
+                return self.remembered(&query, ranking, top, self.reader(&caller)).await;
             }
             Need::Embed { texts, model } => self.embed(texts, model, caller.payer).boxed(),
             Need::Chat { messages, schema, max_tokens } => {

@@ -34,4 +34,4 @@ pub use failure::{Failure, NoAnswer, Problem, ProblemKind, repeated};
 pub use family::{Family, FamilyEngines, Registration};
 pub use finding::{Finding, Severity};
 pub use language_data::LanguageData;
-pub use need::{Answer, Answered, ChatMessage, Need};
+pub use need::{Answer, Answered, ChatMessage, MemoryRanking, Need};

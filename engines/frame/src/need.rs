@@ -50,8 +50,8 @@ pub enum Need {
     Memory {
         /// What is looked for.
         query: String,
-        /// `hybrid`, `lexical` or `vector`.
-        mode: String,
+        /// How entries are ranked.
+        ranking: MemoryRanking,
         /// Maximum number of entries, 1 to 200.
         top: usize,
     },
@@ -60,6 +60,18 @@ pub enum Need {
         /// The input of the monitor: `agents`, `states`, `log_lines`.
         request: Value,
     },
+}
+
+/// How entries of memory are ranked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryRanking {
+    /// By words and vectors together.
+    Hybrid,
+    /// By words only.
+    Lexical,
+    /// By vectors only.
+    Vector,
 }
 
 /// A message of a chat.

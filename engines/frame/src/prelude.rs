@@ -8,5 +8,5 @@ pub use serde_json::{Map, Value};
 pub use crate::context::Context;
 pub use crate::failure::{Failure, NoAnswer};
 pub use crate::finding::{Finding, Severity};
-pub use crate::need::{Answer, ChatMessage, Need};
+pub use crate::need::{Answer, ChatMessage, MemoryRanking, Need};
 pub use crate::wire::{Bbox, Bytes, LatLon, Words};

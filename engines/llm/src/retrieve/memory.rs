@@ -39,12 +39,12 @@ pub(super) fn search(input: &Input, context: &Context) -> Result<Output, Failure
     if (input.k1, input.b) != DEFAULTS {
         context.warn("own_ranking: the memory ranks by its own parameters; `k1` and `b` were not used");
     }
-    let mode = match input.mode {
-        Mode::Hybrid => "hybrid",
-        Mode::Lexical => "lexical",
-        Mode::Vector => "vector",
+    let ranking = match input.mode {
+        Mode::Hybrid => MemoryRanking::Hybrid,
+        Mode::Lexical => MemoryRanking::Lexical,
+        Mode::Vector => MemoryRanking::Vector,
     };
-    let need = Need::Memory { query: input.query.clone(), mode: mode.to_owned(), top: input.top };
+    let need = Need::Memory { query: input.query.clone(), ranking, top: input.top };
     let given = match context.ask(need)? {
         Answer::Given(given) => given,
         Answer::Refused { why } => return Err(Failure::Refused { why: format!("the memory was not read: {why}") }),
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     fn run(input: Value, answer: Answer) -> (Result<Value, Failure>, Vec<String>) {
-        let need = Need::Memory { query: "pumps".to_owned(), mode: "hybrid".to_owned(), top: 10 };
+        let need = Need::Memory { query: "pumps".to_owned(), ranking: MemoryRanking::Hybrid, top: 10 };
         let context = Context::default().with_answers(vec![Answered { need, answer }]);
         (crate::FAMILY.run(157, input, &context), context.into_warnings())
     }
