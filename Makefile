@@ -174,7 +174,7 @@ test: setup models-small ## run everything that CI runs, with a summary at the e
 	test "$$failed" -eq 0
 
 # Some tests wait for most of their time: one more than there are cores.
-TEST_THREADS := $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) + 1 )))
+TEST_THREADS = $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) + 1 )))
 
 .PHONY: test-rust
 test-rust: setup models-small ## run the Rust tests and documentation examples

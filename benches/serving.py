@@ -21,10 +21,13 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def get(url):
-    """The JSON that a route answers."""
+def call(url, body=None, timeout=5):
+    """The JSON that a route answers: to GET, or with a body to POST."""
+    headers, data = {"authorization": f"Bearer {KEY}"}, None
+    if body is not None:
+        headers["content-type"], data = "application/json", json.dumps(body).encode()
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(urllib.request.Request(url, headers={"authorization": f"Bearer {KEY}"}), timeout=5) as answer:
+    with opener.open(urllib.request.Request(url, data=data, headers=headers), timeout=timeout) as answer:
         return json.load(answer)
 
 
@@ -49,7 +52,7 @@ def server(binary, settings, first):
             answer = None
             while answer is None and time.monotonic() < begun + 60 and process.poll() is None:
                 try:
-                    answer = get(url + first)
+                    answer = call(url + first)
                 except (OSError, urllib.error.URLError):
                     time.sleep(0.01)
             if answer is None:

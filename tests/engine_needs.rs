@@ -51,7 +51,7 @@ async fn a_text_is_translated_and_translated_back() {
     assert_eq!((&ran["output"]["method"], upstream.requests()), (&json!("phrase-table"), 2), "{ran}");
 }
 
-/// Who may use no model, or has no budget left, gets names and terms only and is told why; no provider is called.
+/// Who may use no model, or has no budget left, gets names and terms only and a warning that says why; no provider is called.
 #[tokio::test]
 async fn scope_and_budget_hold_for_translations() {
     let upstream = Upstream::start(UpstreamAction::Answer(TRANSLATED));

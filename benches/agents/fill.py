@@ -11,7 +11,6 @@ import math
 import pathlib
 import re
 import sys
-import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -30,15 +29,12 @@ health = "unlimited"
 """
 # A model that is not loaded yet makes the first tasks wait.
 WAIT = 55
+ENDED = ("succeeded", "failed", "killed")
 FOUND = re.compile(r" found (\[.*\])$")
 
 
 def call(url, body=None):
-    headers = {"authorization": f"Bearer {serving.KEY}", "content-type": "application/json"}
-    data = None if body is None else json.dumps(body).encode()
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(urllib.request.Request(url, data=data, headers=headers), timeout=WAIT + 10) as answer:
-        return json.load(answer)
+    return serving.call(url, body, timeout=WAIT + 10)
 
 
 def found(url, text):
@@ -47,7 +43,7 @@ def found(url, text):
     sequence = 0
     for _ in range(12):
         task = call(f"{url}/api/v1/tasks/{begun}?wait={WAIT}&after_seq={sequence}")
-        if task["status"] in ("waiting", "waiting_input", "succeeded", "failed", "killed"):
+        if task["status"] in ("waiting", *ENDED):
             break
         sequence = task["seq"]
     else:
@@ -57,7 +53,7 @@ def found(url, text):
         match = FOUND.search(line["text"])
         if match:
             params.update({one["param"]: one["value"] for one in json.loads(match.group(1))})
-    if task["status"] not in ("succeeded", "failed", "killed"):
+    if task["status"] not in ENDED:
         call(f"{url}/api/v1/tasks/{begun}/kill", {})
     return {name: params.get(name) for name in text["values"]}
 

@@ -19,7 +19,7 @@ import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "benches"))
-from serving import get, load, resident, server  # noqa: E402
+from serving import call, load, resident, server  # noqa: E402
 
 # Small pure engines of three families, by number.
 SMALL = [1, 22, 108]
@@ -106,7 +106,7 @@ def over_http(release, secs):
     """Lines about the server: start, workers, calls a second."""
     examples = {engine["number"]: json.loads(engine["example"]) for _, found in records(None) for engine in found}
     with server(release / "muster", SETTINGS, "/api/health/live") as (process, url, seconds, _):
-        count = len(get(f"{url}/api/engines")["engines"])
+        count = len(call(f"{url}/api/engines")["engines"])
         yield f"{count} engines; the server answers after {seconds:.2f} s, {resident(process.pid) >> 20} MiB resident"
         first = next(load(release, f"{url}/api/q{SMALL[0]}/run", [examples[SMALL[0]]], process, 0.001, "--clients", "1"))
         yield f"first answer of a new worker {first['p99_ms']:.0f} ms"

@@ -157,8 +157,8 @@ mod tests {
     }
 
     /// Engines that take or give more than the shared catalogue says: q12 also gives GeoJSON, q68 takes roads and places
-    /// without positions, q141 files, q210 lines, q157 the texts of
-    /// entries.
+    /// without positions, q141 files, q157 the texts of entries, q210
+    /// lines.
     const EXTENDED: [u16; 5] = [12, 68, 141, 157, 210];
     /// The engine that is pure there, and reads the caller's memory here if it is asked to (docs/decisions/0047).
     const READS_MEMORY: u16 = 157;
